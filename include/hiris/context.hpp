@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What a kernel needs to reach any rank. Trivially copyable, passed to kernels by value.
+///
+/// A symmetric object stands at the same offset in every rank's window, so its address on a peer is
+/// this rank's address moved from one window to the other:
+///
+///     float* theirs = ctx.on(peer, mine);   // only pointer arithmetic on char*: no integer casts,
+///                                           // which would cost amd its global_ instructions
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hiris/platform/config.hpp"
+
+namespace hiris {
+
+/// A count of arrivals in signal memory, alone on its 128-byte line so that no two signals share one.
+/// It only goes up; waits compare with >= across the wrap. Signals are allocated by the heap only.
+struct alignas(128) signal_counter {
+  std::uint64_t arrivals;
+};
+
+/// Where one rank's symmetric memory is mapped in this rank's address space.
+struct window {
+  char* data;     ///< Base of the rank's data segment (or registered region).
+  char* signals;  ///< Base of the rank's signal segment.
+};
+
+/// What a wait leaves behind when its budget runs out. One a heap and rank, in host-visible memory;
+/// the first time-out claims it (0 -> 1), fills it in and publishes it (1 -> 2).
+struct fault_record {
+  std::uint32_t state;       ///< 0 none, 1 being written, 2 complete.
+  std::int32_t rank;         ///< Rank that waited.
+  std::int32_t peer;         ///< Rank that was to signal, or -1 if any.
+  std::uint32_t block;       ///< Workgroup that waited.
+  std::uint64_t signal;      ///< Index of the signal in the signal segment.
+  std::uint64_t expected;    ///< Arrivals waited for.
+  std::uint64_t seen;        ///< Arrivals at the last look.
+  std::uint64_t elapsed_ns;  ///< How long the wait took.
+};
+
+/// Access to the symmetric memory of all ranks of a team.
+struct context {
+  std::int32_t rank;         ///< This rank, 0 .. size-1.
+  std::int32_t size;         ///< Number of ranks.
+  const window* windows;     ///< [size], device memory, constant while the heap lives.
+  fault_record* fault;       ///< This rank's record; null: time-outs are not recorded.
+  std::uint64_t budget_ns;   ///< Longest that a wait may take, by the device's wall clock.
+
+  /// Address on `peer` of the symmetric object that this rank sees at `mine`.
+  ///
+  /// @pre 0 <= peer < size; `mine` lies in this rank's window.
+  template <class T>
+  HIRIS_DEVICE T* on(int peer, T* mine) const {
+    return (T*)(windows[peer].data + ((char*)mine - windows[rank].data));
+  }
+
+  /// As above for signals, which live in a segment of their own.
+  HIRIS_DEVICE signal_counter* on(int peer, signal_counter* mine) const {
+    return (signal_counter*)(windows[peer].signals + ((char*)mine - windows[rank].signals));
+  }
+};
+
+}  // namespace hiris

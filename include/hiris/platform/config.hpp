@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Which platform this translation unit is compiled for, and the few attributes that differ.
+///
+/// This is the one place that looks at compiler macros. A build says which platform it wants by
+/// defining `HIRIS_PLATFORM_AMD`, `HIRIS_PLATFORM_CUDA` or `HIRIS_PLATFORM_CPU` (the CMake targets
+/// `hiris::amd`, `hiris::cuda` and `hiris::cpu` do); without one the compiler decides.
+#pragma once
+
+#if !defined(HIRIS_PLATFORM_AMD) && !defined(HIRIS_PLATFORM_CUDA) && !defined(HIRIS_PLATFORM_CPU)
+#if defined(__HIP__) || defined(__HIPCC__)
+#define HIRIS_PLATFORM_AMD 1
+#elif defined(__CUDACC__)
+#define HIRIS_PLATFORM_CUDA 1
+#else
+#define HIRIS_PLATFORM_CPU 1
+#endif
+#endif
+
+#if defined(HIRIS_PLATFORM_AMD) + defined(HIRIS_PLATFORM_CUDA) + defined(HIRIS_PLATFORM_CPU) != 1
+#error "hiris: define exactly one of HIRIS_PLATFORM_AMD, HIRIS_PLATFORM_CUDA, HIRIS_PLATFORM_CPU"
+#endif
+
+#if defined(HIRIS_PLATFORM_AMD) && !defined(__HIP__)
+#error "hiris: HIRIS_PLATFORM_AMD needs hipcc (or clang++ -x hip)"
+#endif
+#if defined(HIRIS_PLATFORM_CUDA) && !defined(__CUDACC__)
+#error "hiris: HIRIS_PLATFORM_CUDA needs nvcc"
+#endif
+
+/// Marks a function that runs on the device. It implies `inline`, so that headers may define it.
+/// `HIRIS_HOST_DEVICE` marks one that runs on both sides.
+#if defined(HIRIS_PLATFORM_CPU)
+#define HIRIS_DEVICE inline
+#define HIRIS_HOST_DEVICE inline
+#else
+#define HIRIS_DEVICE __device__ __forceinline__
+#define HIRIS_HOST_DEVICE __host__ __device__ __forceinline__
+#endif
