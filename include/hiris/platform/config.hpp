@@ -33,6 +33,9 @@
 #if defined(HIRIS_PLATFORM_CPU)
 #define HIRIS_DEVICE inline
 #define HIRIS_HOST_DEVICE inline
+#elif defined(HIRIS_PLATFORM_AMD)  // __forceinline__ would need <hip/hip_runtime.h>
+#define HIRIS_DEVICE __device__ inline __attribute__((always_inline))
+#define HIRIS_HOST_DEVICE __host__ __device__ inline __attribute__((always_inline))
 #else
 #define HIRIS_DEVICE __device__ __forceinline__
 #define HIRIS_HOST_DEVICE __host__ __device__ __forceinline__
