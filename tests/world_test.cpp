@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#include "hiris/world.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "hiris/bootstrap/threads.hpp"
+#include "support/errors.hpp"
+
+namespace {
+
+using hiris::errc;
+using hiris::run_ranks;
+using hiris::world;
+using hiris::test::expect_error;
+using channel = std::shared_ptr<hiris::bootstrap>;
+
+TEST(World, KnowsItsRanks) {
+  run_ranks(3, [](channel boot) {
+    world w(boot);
+    EXPECT_EQ(w.rank(), boot->rank());
+    EXPECT_EQ(w.size(), 3);
+    EXPECT_EQ(&w.channel(), boot.get());
+    ASSERT_EQ(w.peers().size(), 3u);
+    for (const hiris::peer_info& p : w.peers()) {
+      EXPECT_TRUE(p.same_host(w.peer(w.rank())));
+      EXPECT_TRUE(p.same_process(w.peer(w.rank())));
+      EXPECT_EQ(p.process, getpid());
+      EXPECT_NE(std::string(p.host.data()).find("boot "), std::string::npos);
+    }
+    w.barrier("the end");
+  });
+}
+
+TEST(World, RanksShareANamedDevice) {
+  run_ranks(4, [](channel boot) {
+    world w(boot, 0);
+    EXPECT_EQ(w.device(), 0);
+    EXPECT_EQ(w.ranks_on_device(), 4);
+    world half = w.split(w.rank() / 2, 0);
+    EXPECT_EQ(half.ranks_on_device(), 2);
+  });
+}
+
+TEST(World, SplitMakesAWorld) {
+  run_ranks(5, [](channel boot) {
+    world w(boot);
+    world team = w.split(w.rank() % 2, -w.rank());
+    EXPECT_EQ(team.size(), w.rank() % 2 == 0 ? 3 : 2);
+    EXPECT_EQ(team.rank(), (4 - w.rank()) / 2);
+    EXPECT_EQ(team.device(), w.device());
+    team.require_equal("team", "color", w.rank() % 2);
+    expect_error(errc::invalid_argument, 3, {"color -1", "0 and more"},
+                 [&] { w.split(w.rank() == 3 ? -1 : 0, 0); });
+    w.barrier("still usable");
+  });
+}
+
+TEST(World, CollectivelyReturnsTheValue) {
+  run_ranks(3, [](channel boot) {
+    world w(boot);
+    EXPECT_EQ(w.collectively("value", [&] { return 10 + w.rank(); }), 10 + w.rank());
+    auto moved = w.collectively("move-only", [&] { return std::make_unique<int>(w.rank()); });
+    EXPECT_EQ(*moved, w.rank());
+    int here = 0;
+    int& same = w.collectively("reference", [&]() -> int& { return here; });
+    EXPECT_EQ(&same, &here);
+    w.collectively("nothing", [] {});
+  });
+}
+
+TEST(World, CollectivelyTellsTheFirstFailureToAll) {
+  std::atomic<int> told = 0;
+  run_ranks(4, [&](channel boot) {
+    world w(boot);
+    expect_error(errc::out_of_memory, 1, {"reserving: need 7, have 3"}, [&] {
+      w.collectively("reserving", [&] {
+        if (w.rank() == 1) throw hiris::error(errc::out_of_memory, 1, "need 7, have 3");
+        if (w.rank() == 3) throw std::runtime_error("later");
+        return 0;
+      });
+    });
+    expect_error(errc::runtime_failed, 0, {"plain"},
+                 [&] { w.collectively("step", [] { throw std::logic_error("plain"); }); });
+    expect_error(errc::out_of_memory, 2, {"host memory"}, [&] {
+      w.collectively("step", [&] {
+        if (w.rank() == 2) throw std::bad_alloc();
+      });
+    });
+    expect_error(errc::runtime_failed, 3, {" ..."}, [&] {
+      w.collectively("step", [&] {
+        if (w.rank() == 3) throw std::runtime_error(std::string(5000, 'x'));
+      });
+    });
+    w.barrier("still usable");
+    ++told;
+  });
+  EXPECT_EQ(told, 4);
+}
+
+TEST(World, RequireEqual) {
+  enum class color { red, green };
+  std::atomic<int> told = 0;
+  run_ranks(3, [&](channel boot) {
+    world w(boot);
+    const bool odd = w.rank() == 2;
+    w.require_equal("plan", "m", 7);
+    w.require_equal("plan", "name", std::string(3000, 'a'));
+    expect_error(errc::mismatch, 2, {"plan: m is 4 on rank 0, but m is 5 on rank 2"},
+                 [&] { w.require_equal("plan", "m", odd ? 5 : 4); });
+    expect_error(errc::mismatch, 2, {"dtype is fp16", "dtype is bf16"},
+                 [&] { w.require_equal("plan", "dtype", odd ? "bf16" : "fp16"); });
+    expect_error(errc::mismatch, 2, {"c is 0", "c is 1"},
+                 [&] { w.require_equal("plan", "c", odd ? color::green : color::red); });
+    expect_error(errc::mismatch, 2, {"alpha is 1 on", "alpha is 1.0000001"},
+                 [&] { w.require_equal("plan", "alpha", odd ? 1.0000001192f : 1.0f); });
+    expect_error(errc::mismatch, 2, {"long"}, [&] {
+      w.require_equal("plan", "long", std::string(2000, 'a') + (odd ? "b" : "c"));
+    });
+    expect_error(errc::mismatch, 2, {"m is 4", "n is 4"},
+                 [&] { w.require_equal("plan", odd ? "n" : "m", 4); });
+    w.barrier("still usable");
+    ++told;
+  });
+  EXPECT_EQ(told, 3);
+}
+
+TEST(World, NullBootstrap) {
+  expect_error(errc::invalid_argument, -1, {"null"}, [] { world w(nullptr); });
+}
+
+}  // namespace
