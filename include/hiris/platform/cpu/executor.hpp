@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// One emulated device: a thread that starts the operations of its streams and runs the workgroups.
+///
+/// A compute unit holds workgroups while their threads and shared memory fit. A resident workgroup
+/// keeps its place until it ends; workgroups of several kernels share the units. Workgroups run in
+/// turn, each until it can only wait. If all only wait, the thread yields and then sleeps briefly.
+///
+///     executor device(0);
+///     device.submit(*device.default_stream(), std::move(op));
+///     device.synchronize(*device.default_stream());
+#pragma once
+
+#include <sched.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <list>
+#include <map>
+#include <mutex>
+
+#include "hiris/platform/cpu/options.hpp"
+#include "hiris/platform/cpu/statistics.hpp"
+#include "hiris/platform/cpu/stream.hpp"
+#include "hiris/platform/cpu/workgroup.hpp"
+
+namespace hiris::platform::cpu {
+
+inline std::uint64_t now_ns() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                        std::chrono::steady_clock::now().time_since_epoch())
+                                        .count());
+}
+
+/// Workgroups of a kernel that one compute unit holds; 0 if it holds none.
+inline int workgroups_per_unit(int block_threads, std::size_t shared_bytes) {
+  const int threads = (block_threads + lanes_per_wave - 1) / lanes_per_wave * lanes_per_wave;
+  int n = threads_per_unit / threads;
+  if (shared_bytes > 0) n = std::min(n, static_cast<int>(shared_bytes_per_unit / shared_bytes));
+  return n;
+}
+
+class executor {
+ public:
+  explicit executor(int ordinal) : ordinal_(ordinal) {
+    units_.resize(static_cast<std::size_t>(the_options().compute_units));
+    streams_.push_back(std::make_unique<ihipStream_t>());
+    streams_.front()->device = this;
+    streams_.front()->is_default = true;
+  }
+  executor(const executor&) = delete;
+  executor& operator=(const executor&) = delete;
+
+  int ordinal() const { return ordinal_; }
+  hipStream_t default_stream() { return streams_.front().get(); }
+
+  hipStream_t create_stream(bool waits_for_default) {
+    auto created = std::make_unique<ihipStream_t>();
+    created->device = this;
+    created->waits_for_default = waits_for_default;
+    const std::lock_guard lock(mutex_);
+    streams_.push_back(std::move(created));
+    return streams_.back().get();
+  }
+
+  /// The stream's operations still run.
+  void close_stream(ihipStream_t& stream) {
+    const std::lock_guard lock(mutex_);
+    stream.closed = true;
+    remove_if_closed(stream);
+  }
+
+  hipError_t submit(ihipStream_t& stream, operation op) {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return hipErrorDeinitialized;
+    op.sequence = ++sequence_;
+    stream.queue.push_back(std::move(op));
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    ring_locked();
+    return hipSuccess;
+  }
+
+  bool idle(const ihipStream_t& stream) {
+    const std::lock_guard lock(mutex_);
+    return stream.queue.empty();
+  }
+
+  /// Waits until the stream is empty. @return The first error of its kernels, which it clears.
+  hipError_t synchronize(ihipStream_t& stream) {
+    std::unique_lock lock(mutex_);
+    const std::uint64_t until = sequence_;
+    finished_.wait(lock, [&] {
+      return stopping_ || stream.queue.empty() || stream.queue.front().sequence > until;
+    });
+    return std::exchange(stream.error, hipSuccess);
+  }
+
+  /// The same for all streams of the device.
+  hipError_t synchronize() {
+    drain();
+    const std::lock_guard lock(mutex_);
+    hipError_t first = hipSuccess;
+    for (const auto& s : streams_) {
+      const hipError_t error = std::exchange(s->error, hipSuccess);
+      if (first == hipSuccess) first = error;
+    }
+    return first;
+  }
+
+  /// Waits for what has been submitted, and leaves errors where they are.
+  void drain() {
+    std::unique_lock lock(mutex_);
+    const std::uint64_t until = sequence_;
+    finished_.wait(lock, [&] {
+      return stopping_ || std::ranges::all_of(streams_, [&](const auto& s) {
+               return s->queue.empty() || s->queue.front().sequence > until;
+             });
+    });
+  }
+
+  hipError_t take_error(ihipStream_t& stream) {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(stream.error, hipSuccess);
+  }
+
+  /// Waits for one record of an event.
+  void wait(const occurrence& event) {
+    std::unique_lock lock(mutex_);
+    finished_.wait(lock, [&] { return stopping_ || event.done.load(std::memory_order_acquire); });
+  }
+
+  /// Has the thread look at its streams again.
+  void ring() {
+    const std::lock_guard lock(mutex_);
+    ring_locked();
+  }
+
+  /// Ends the thread; what has not run is dropped.
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      ring_locked();
+      finished_.notify_all();
+    }
+    if (!thread_.joinable()) return;
+    if (thread_.get_id() == std::this_thread::get_id()) {
+      thread_.detach();
+    } else {
+      thread_.join();
+    }
+  }
+
+  /// Text of the last kernel failure.
+  std::string last_failure() {
+    const std::lock_guard lock(mutex_);
+    return last_failure_;
+  }
+
+ private:
+  struct running_kernel {
+    ihipStream_t* stream = nullptr;
+    operation op;
+    int started = 0;
+    int ended = 0;
+    bool failed = false;
+  };
+  struct resident {
+    workgroup* group = nullptr;
+    running_kernel* kernel = nullptr;
+    std::size_t unit = 0;
+    step_result state = step_result::progressed;
+  };
+  struct unit_load {
+    int threads = 0;
+    std::size_t shared_bytes = 0;
+  };
+
+  void ring_locked() {
+    bell_.fetch_add(1, std::memory_order_release);
+    work_.notify_one();
+  }
+
+  void run() {
+    ::prctl(PR_SET_TIMERSLACK, 1000UL);
+    std::unique_lock lock(mutex_);
+    while (true) {
+      const std::uint32_t heard = bell_.load(std::memory_order_acquire);
+      const bool any = start_operations(lock);
+      if (stopping_) break;
+      admit();
+      if (resident_.empty()) {
+        if (!any) work_.wait(lock, [&] { return bell_.load(std::memory_order_acquire) != heard; });
+        continue;
+      }
+      lock.unlock();
+      while (!round() && bell_.load(std::memory_order_acquire) == heard) {
+      }
+      lock.lock();
+      reap();
+    }
+    for (const resident& r : resident_) pool_.give_back(r.group);
+    resident_.clear();
+  }
+
+  // Begins what can begin. The lock is open while a function runs.
+  bool start_operations(std::unique_lock<std::mutex>& lock);
+  void start_graph(ihipStream_t& stream, const std::shared_ptr<graph_exec>& exec);
+
+  bool may_start(const ihipStream_t& stream) const {
+    const operation& head = stream.queue.front();
+    if (head.kind == operation::event_wait && !head.event->done.load(std::memory_order_acquire))
+      return false;
+    if (head.kind == operation::graph_run && head.graph->running) return false;
+    if (stream.is_default) {
+      return std::ranges::all_of(streams_, [&](const auto& s) {
+        return s.get() == &stream || !s->waits_for_default || s->queue.empty() ||
+               s->queue.front().sequence > head.sequence;
+      });
+    }
+    const auto& first = streams_.front()->queue;
+    return !stream.waits_for_default || first.empty() || first.front().sequence > head.sequence;
+  }
+
+  /// The stream's first operation is done.
+  void finish(ihipStream_t& stream) {
+    if (stream.queue.front().kind == operation::graph_run)
+      stream.queue.front().graph->running = false;
+    stream.queue.pop_front();
+    stream.busy = false;
+    if (stream.queue.empty() && stream.parent != nullptr) {
+      ihipStream_t& parent = *stream.parent;
+      if (parent.error == hipSuccess) parent.error = stream.error;
+      if (--parent.open_branches == 0) finish(parent);
+      stream.closed = true;
+    }
+    bell_.fetch_add(1, std::memory_order_release);
+    finished_.notify_all();
+  }
+
+  void remove_if_closed(const ihipStream_t& stream) {
+    if (!stream.closed || !stream.queue.empty() || stream.busy) return;
+    std::erase_if(streams_, [&](const auto& s) { return s.get() == &stream; });
+  }
+
+  /// Gives places to workgroups while there are any.
+  void admit() {
+    for (const auto& kernel : kernels_) {
+      const kernel_type& type = *kernel->op.type;
+      const int threads =
+          (type.block_threads + lanes_per_wave - 1) / lanes_per_wave * lanes_per_wave;
+      while (!kernel->failed && kernel->started < kernel->op.blocks) {
+        std::size_t at = next_unit_;
+        std::size_t tried = 0;
+        for (; tried < units_.size(); ++tried, at = (at + 1) % units_.size())
+          if (units_[at].threads + threads <= threads_per_unit &&
+              units_[at].shared_bytes + type.shared_bytes <= shared_bytes_per_unit)
+            break;
+        if (tried == units_.size()) break;
+        next_unit_ = (at + 1) % units_.size();
+        units_[at].threads += threads;
+        units_[at].shared_bytes += type.shared_bytes;
+        workgroup* group = pool_.start(type, kernel->op.params.get(), kernel->started,
+                                       kernel->op.blocks, ordinal_);
+        ++kernel->started;
+        resident_.push_back({group, kernel.get(), at, step_result::progressed});
+      }
+    }
+  }
+
+  /// Runs every resident workgroup once. @return True if any ended.
+  bool round() {
+    bool ended = false;
+    bool progressed = false;
+    for (resident& r : resident_) {
+      r.state = step(*r.group, scheduler_);
+      ended |= r.state == step_result::ended || r.state == step_result::failed;
+      progressed |= r.state != step_result::only_waits;
+    }
+    if (progressed) {
+      idle_rounds_ = 0;
+    } else if (++idle_rounds_ < 4) {
+      ::sched_yield();
+    } else {
+      const int us = std::min(10 << std::min(idle_rounds_ - 4, 5), 200);
+      std::this_thread::sleep_for(std::chrono::microseconds(us));
+    }
+    return ended;
+  }
+
+  /// Takes away what has ended, and everything of a kernel that failed.
+  void reap() {
+    for (resident& r : resident_)
+      if (r.state == step_result::failed && !r.kernel->failed) {
+        r.kernel->failed = true;
+        r.kernel->stream->error = hipErrorLaunchFailure;
+        last_failure_ = r.group->failure;
+        std::fprintf(stderr, "hiris emulator: %s\n", last_failure_.c_str());
+      }
+    std::erase_if(resident_, [&](const resident& r) {
+      if (r.state != step_result::ended && !r.kernel->failed) return false;
+      const kernel_type& type = *r.group->type;
+      units_[r.unit].threads -=
+          (type.block_threads + lanes_per_wave - 1) / lanes_per_wave * lanes_per_wave;
+      units_[r.unit].shared_bytes -= type.shared_bytes;
+      ++r.kernel->ended;
+      pool_.give_back(r.group);
+      return true;
+    });
+    std::erase_if(kernels_, [&](const auto& kernel) {
+      if (kernel->ended < (kernel->failed ? kernel->started : kernel->op.blocks)) return false;
+      finish(*kernel->stream);
+      return true;
+    });
+  }
+
+  const int ordinal_;
+  std::mutex mutex_;
+  std::condition_variable work_, finished_;
+  std::atomic<std::uint32_t> bell_{0};
+  bool stopping_ = false;
+  std::uint64_t sequence_ = 0;
+  std::vector<std::unique_ptr<ihipStream_t>> streams_;  // the first is the default stream
+  std::string last_failure_;
+  std::thread thread_;
+
+  // Used by the thread only.
+  fiber scheduler_;
+  workgroup_pool pool_;
+  std::vector<unit_load> units_;
+  std::size_t next_unit_ = 0;
+  std::vector<std::unique_ptr<running_kernel>> kernels_;
+  std::vector<resident> resident_;
+  int idle_rounds_ = 0;
+};
+
+/// Tells all devices that an event has happened.
+void ring_all_devices();
+
+inline void executor::start_graph(ihipStream_t& stream, const std::shared_ptr<graph_exec>& exec) {
+  exec->running = true;
+  std::map<const occurrence*, std::shared_ptr<occurrence>> events;
+  const auto own_event = [&](const std::shared_ptr<occurrence>& placeholder) {
+    auto& own = events[placeholder.get()];
+    if (!own) own = std::make_shared<occurrence>(this);
+    return own;
+  };
+  for (const auto& branch : exec->captured.branches) {
+    if (branch.empty()) continue;
+    auto running = std::make_unique<ihipStream_t>();
+    running->device = this;
+    running->waits_for_default = false;
+    running->parent = &stream;
+    for (operation op : branch) {
+      if (op.event) op.event = own_event(op.event);
+      op.sequence = stream.queue.front().sequence;
+      running->queue.push_back(std::move(op));
+    }
+    ++stream.open_branches;
+    streams_.push_back(std::move(running));
+  }
+}
+
+inline bool executor::start_operations(std::unique_lock<std::mutex>& lock) {
+  bool any = false;
+  bool recorded = false;
+  for (std::size_t i = 0; i < streams_.size() && !stopping_; ++i) {
+    ihipStream_t& stream = *streams_[i];
+    while (!stream.busy && !stream.queue.empty() && may_start(stream) && !stopping_) {
+      any = true;
+      stream.busy = true;
+      operation& head = stream.queue.front();
+      switch (head.kind) {
+        case operation::kernel: {
+          kernels_.push_back(std::make_unique<running_kernel>());
+          kernels_.back()->stream = &stream;
+          kernels_.back()->op = head;
+          count_launch(ordinal_);
+          break;
+        }
+        case operation::function_call: {
+          const auto function = std::move(head.function);
+          lock.unlock();
+          function();
+          lock.lock();
+          finish(stream);
+          break;
+        }
+        case operation::event_record: {
+          const auto event = head.event;
+          event->time_ns = now_ns();
+          event->status = stream.error;
+          event->done.store(true, std::memory_order_release);
+          finish(stream);
+          recorded = true;
+          break;
+        }
+        case operation::event_wait:
+          finish(stream);
+          break;
+        case operation::graph_run:
+          start_graph(stream, head.graph);
+          if (stream.open_branches == 0) finish(stream);
+          break;
+      }
+    }
+  }
+  for (std::size_t i = streams_.size(); i-- > 1;) remove_if_closed(*streams_[i]);
+  if (recorded) {
+    lock.unlock();
+    ring_all_devices();
+    lock.lock();
+  }
+  return any;
+}
+
+}  // namespace hiris::platform::cpu

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Names of kernels for texts.
+///
+///     readable_name(typeid(my_kernel<float>));   // "my_kernel<float>"
+#pragma once
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <typeinfo>
+
+namespace hiris::platform::cpu {
+
+inline std::string readable_name(const std::type_info& type) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> name(
+      abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), std::free);
+  return status == 0 && name ? name.get() : type.name();
+}
+
+}  // namespace hiris::platform::cpu

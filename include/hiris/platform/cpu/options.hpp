@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What the environment sets of the emulator, read once a process.
+///
+///     HIRIS_CPU_DEVICES=2 HIRIS_CPU_COMPUTE_UNITS=4 ./my_test
+///
+/// | variable                | default | meaning                                                 |
+/// |-------------------------|---------|---------------------------------------------------------|
+/// | HIRIS_CPU_DEVICES       | 8       | number of emulated devices, 0 to 64                     |
+/// | HIRIS_CPU_COMPUTE_UNITS | 8       | compute units a device, 1 to 1024                       |
+/// | HIRIS_CPU_MEMORY_BYTES  | 16 GiB  | device memory a device; pages are only used when touched |
+///
+/// A compute unit holds 2048 threads and 64 KiB of workgroup memory, as one of CDNA does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+namespace hiris::platform::cpu {
+
+inline constexpr int threads_per_unit = 2048;
+inline constexpr std::size_t shared_bytes_per_unit = 64 * 1024;
+
+struct options {
+  int devices;
+  int compute_units;
+  std::uint64_t memory_bytes;
+};
+
+/// A whole number of the environment; out of range or malformed: the default, said on stderr.
+inline std::uint64_t environment_number(const char* name, std::uint64_t otherwise,
+                                        std::uint64_t least, std::uint64_t most) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return otherwise;
+  char* end = nullptr;
+  const std::uint64_t value = std::strtoull(text, &end, 10);
+  if (*end == '\0' && *text != '-' && value >= least && value <= most) return value;
+  std::fprintf(stderr, "hiris emulator: %s is '%s': allowed are %llu to %llu; using %llu\n", name,
+               text, static_cast<unsigned long long>(least), static_cast<unsigned long long>(most),
+               static_cast<unsigned long long>(otherwise));
+  return otherwise;
+}
+
+/// The options of this process.
+inline const options& the_options() {
+  static const options chosen{
+      static_cast<int>(environment_number("HIRIS_CPU_DEVICES", 8, 0, 64)),
+      static_cast<int>(environment_number("HIRIS_CPU_COMPUTE_UNITS", 8, 1, 1024)),
+      environment_number("HIRIS_CPU_MEMORY_BYTES", std::uint64_t{16} << 30, 1 << 20,
+                         std::uint64_t{1} << 44)};
+  return chosen;
+}
+
+}  // namespace hiris::platform::cpu
