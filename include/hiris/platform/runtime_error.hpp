@@ -24,6 +24,9 @@ inline std::string describe_status(hipError_t status) {
 /// Takes the last error out of the runtime's memory, for a status that has been dealt with.
 inline void clear_last_error() noexcept { static_cast<void>(hipGetLastError()); }
 
+/// Whether the runtime remembers an error that nobody has taken yet.
+inline bool has_last_error() noexcept { return hipPeekAtLastError() != hipSuccess; }
+
 /// Throws unless `status` is success.
 ///
 /// Caller   host.

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What a rank asks of a collective allocation, and how all ranks come to one answer.
+///
+/// Every rank tells its request; every rank sees all of them and judges alike, so that a refusal is
+/// the same everywhere and nothing has changed anywhere.
+///
+///     auto mine = describe_request<float>("data", n, 256);
+///     std::uint64_t offset = allocate_collectively(world, ledger, mine);
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+#include <vector>
+
+#include "hiris/error.hpp"
+#include "hiris/heap/detail/block_ledger.hpp"
+#include "hiris/heap/detail/segment.hpp"
+#include "hiris/world.hpp"
+
+namespace hiris::detail {
+
+/// Trivially copyable: it travels as bytes.
+struct allocation_request {
+  std::int64_t n_elems;
+  std::uint64_t elem_bytes;
+  std::uint64_t alignment;
+  std::uint64_t untold;  ///< Blocks that the rank retired and tells of in this call.
+  std::uint64_t type_hash;
+  std::array<char, 48> type;    ///< Name of the type as the compiler has it, cut to fit.
+  std::array<char, 16> memory;  ///< "data", "signals" or "registered".
+
+  /// Bytes of the block, or the largest number if that overflows.
+  std::uint64_t bytes() const {
+    const auto n = static_cast<std::uint64_t>(n_elems);
+    constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+    return n > most / elem_bytes ? most : n * elem_bytes;
+  }
+  bool same_shape(const allocation_request& other) const {
+    return n_elems == other.n_elems && elem_bytes == other.elem_bytes &&
+           alignment == other.alignment && type_hash == other.type_hash && memory == other.memory;
+  }
+  std::string text() const {
+    return std::to_string(n_elems) + " elements of " + type.data() + " (" +
+           std::to_string(elem_bytes) + " bytes each, alignment " + std::to_string(alignment) +
+           ", " + memory.data() + " memory)";
+  }
+};
+
+template <std::size_t N>
+std::array<char, N> fixed_text(std::string_view text) {
+  std::array<char, N> result{};
+  std::copy_n(text.begin(), std::min(text.size(), N - 1), result.begin());
+  return result;
+}
+
+/// This rank's request, not yet checked.
+template <class T>
+allocation_request describe_request(std::string_view memory, std::int64_t n_elems,
+                                    std::uint64_t alignment) {
+  const std::string_view name = typeid(T).name();
+  std::uint64_t hash = 14695981039346656037u;  // FNV-1a: must not differ between processes
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return {n_elems,
+          sizeof(T),
+          std::max<std::uint64_t>(alignment, alignment == 0 ? 0 : alignof(T)),
+          0,
+          hash,
+          fixed_text<48>(name),
+          fixed_text<16>(memory)};
+}
+
+/// Throws alike on every rank if any request is invalid or two differ.
+///
+/// @param all [size], in rank order.
+/// @throws errc::invalid_argument, errc::mismatch
+inline void judge_requests(const std::vector<allocation_request>& all) {
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    const allocation_request& a = all[r];
+    if (a.n_elems < 1)
+      throw error(errc::invalid_argument, static_cast<int>(r),
+                  "it asks for " + a.text() + "; allowed are 1 or more elements");
+    if (a.alignment == 0 || (a.alignment & (a.alignment - 1)) != 0 || a.alignment > max_alignment)
+      throw error(errc::invalid_argument, static_cast<int>(r),
+                  "it asks for " + a.text() + "; allowed alignments are powers of two up to " +
+                      std::to_string(max_alignment));
+  }
+  for (std::size_t r = 1; r < all.size(); ++r)
+    if (!all[r].same_shape(all[0]))
+      throw error(errc::mismatch, static_cast<int>(r),
+                  "it asks for " + all[r].text() + ", but rank 0 " + all[0].text() +
+                      "; the call must be the same on all ranks");
+}
+
+/// Tells this rank's request, and throws alike on every rank unless all are valid and agree.
+/// Collective.
+///
+/// @return [size], in rank order.
+inline std::vector<allocation_request> agree_on_request(const world& w,
+                                                        const allocation_request& mine,
+                                                        std::string_view step) {
+  std::vector<allocation_request> all(static_cast<std::size_t>(w.size()));
+  w.channel().all_gather(&mine, all.data(), sizeof mine, step);
+  judge_requests(all);
+  return all;
+}
+
+/// Tells and takes the blocks that ranks are done with.
+inline void exchange_retired(const world& w, block_ledger& ledger,
+                             const std::vector<allocation_request>& all,
+                             std::vector<std::uint64_t> mine) {
+  std::uint64_t most = 0;
+  for (const allocation_request& a : all) most = std::max(most, a.untold);
+  if (most == 0) return;
+  const std::size_t row = static_cast<std::size_t>(most);
+  std::vector<std::uint64_t> padded(mine), gathered(row * all.size());
+  padded.resize(row);
+  w.channel().all_gather(padded.data(), gathered.data(), row * sizeof(std::uint64_t),
+                         "exchange of freed blocks");
+  std::vector<std::vector<std::uint64_t>> told(all.size());
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    const auto begin = gathered.begin() + static_cast<std::ptrdiff_t>(r * row);
+    told[r].assign(begin, begin + static_cast<std::ptrdiff_t>(all[r].untold));
+  }
+  ledger.absorb(told, w.rank());
+}
+
+/// Finds the same offset on all ranks. Collective.
+///
+/// Cost     one all-gather on the host, a second if any rank has freed something.
+///
+/// @throws errc::invalid_argument, errc::mismatch, errc::out_of_memory: the same on every rank,
+///         and no block is taken.
+inline std::uint64_t allocate_collectively(const world& w, block_ledger& ledger,
+                                           allocation_request mine) {
+  std::vector<std::uint64_t> untold = ledger.untold();
+  mine.untold = untold.size();
+  exchange_retired(w, ledger, agree_on_request(w, mine, "symmetric allocation"), std::move(untold));
+  if (const auto at = ledger.allocate(mine.bytes(), mine.alignment)) return *at;
+  const heap_use have = ledger.use();
+  throw error(errc::out_of_memory, -1,
+              "the symmetric heap needs " + std::to_string(mine.bytes()) + " bytes for " +
+                  mine.text() + ", but has " + std::to_string(have.free_bytes) + " free of " +
+                  std::to_string(have.total_bytes) + ", the largest free block of " +
+                  std::to_string(have.largest_free_bytes) + " bytes");
+}
+
+}  // namespace hiris::detail

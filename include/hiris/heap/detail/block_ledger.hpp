@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Which blocks of a segment are in use on which ranks. Every rank keeps a replica.
+///
+/// A rank frees a block on its own (retire), but the block is free only when all ranks have. They
+/// tell each other in the next collective allocation, and then all take the same step (absorb):
+/// replicas never diverge, in whatever order ranks free.
+///
+///     block_ledger ledger(bytes, ranks);
+///     auto at = ledger.allocate(4096, 256);      // the same on all ranks
+///     ledger.retire(*at);                        // this rank is done with it
+///     auto mine = ledger.untold();               // told to all ...
+///     ledger.absorb({mine, theirs}, 0);           // ... and taken from all: free again
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "hiris/heap/offset_allocator.hpp"
+#include "hiris/heap/options.hpp"
+
+namespace hiris::detail {
+
+/// Thread safe: handles may end their life on any thread.
+class block_ledger {
+ public:
+  block_ledger(std::uint64_t total_bytes, int ranks) : space_(total_bytes), ranks_(ranks) {}
+
+  /// As offset_allocator::allocate. The same calls in the same order on all ranks.
+  std::optional<std::uint64_t> allocate(std::uint64_t bytes, std::uint64_t alignment) {
+    const std::lock_guard lock(mutex_);
+    untold_.reserve(blocks_.size() + 1);  // so that retire() cannot fail
+    const auto at = space_.allocate(bytes, alignment);
+    if (at) blocks_[*at] = {};
+    return at;
+  }
+
+  /// This rank is done with the block at `offset`; once a block.
+  void retire(std::uint64_t offset) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto block = blocks_.find(offset);
+    if (block == blocks_.end() || block->second.retired_here) return;
+    block->second.retired_here = true;
+    untold_.push_back(offset);
+  }
+
+  /// Blocks that this rank retired and has not yet told of.
+  std::vector<std::uint64_t> untold() const {
+    const std::lock_guard lock(mutex_);
+    return untold_;
+  }
+
+  /// What all ranks told, in rank order; `told[this rank]` is what untold() returned.
+  ///
+  /// @param told [ranks, any]
+  void absorb(const std::vector<std::vector<std::uint64_t>>& told, int this_rank) {
+    const std::lock_guard lock(mutex_);
+    const auto mine = static_cast<std::ptrdiff_t>(told[static_cast<std::size_t>(this_rank)].size());
+    untold_.erase(untold_.begin(), untold_.begin() + mine);
+    for (const std::vector<std::uint64_t>& offsets : told)
+      for (const std::uint64_t offset : offsets)
+        if (const auto block = blocks_.find(offset);
+            block != blocks_.end() && ++block->second.told == ranks_) {
+          space_.release(offset);
+          blocks_.erase(block);
+        }
+  }
+
+  /// Whether `[offset, offset + bytes)` lies in one block that this rank still has.
+  bool holds(std::uint64_t offset, std::uint64_t bytes) const {
+    const std::lock_guard lock(mutex_);
+    const auto block = space_.find(offset);
+    return block && bytes <= block->second - (offset - block->first) &&
+           !blocks_.at(block->first).retired_here;
+  }
+
+  /// Where the room is.
+  heap_use use() const {
+    const std::lock_guard lock(mutex_);
+    heap_use now{space_.total_bytes(), space_.free_bytes(), space_.largest_free_bytes(), 0,
+                 space_.blocks()};
+    for (const auto& [offset, block] : blocks_)
+      if (block.retired_here) now.waiting_bytes += space_.find(offset)->second;
+    return now;
+  }
+
+ private:
+  struct state {
+    bool retired_here = false;
+    int told = 0;  ///< Ranks that told they are done with it.
+  };
+
+  mutable std::mutex mutex_;
+  offset_allocator space_;
+  int ranks_;
+  std::map<std::uint64_t, state> blocks_;
+  std::vector<std::uint64_t> untold_;
+};
+
+}  // namespace hiris::detail

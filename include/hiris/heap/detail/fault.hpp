@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The host's side of a fault record: a wait on the device that ran out becomes an exception.
+///
+///     throw_if_faulted(*record);   // errc::timed_out: who waited for whom, and what it saw
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <thread>
+
+#include "hiris/context.hpp"
+#include "hiris/error.hpp"
+
+namespace hiris::detail {
+
+/// The sentence of a complete record.
+inline std::string fault_text(const fault_record& f) {
+  const std::string peer = f.peer < 0 ? "any peer" : "peer " + std::to_string(f.peer);
+  return "workgroup " + std::to_string(f.block) + " of rank " + std::to_string(f.rank) +
+         " waited for " + peer + " to bring signal " + std::to_string(f.signal) + " to " +
+         std::to_string(f.expected) + " arrivals, but saw " + std::to_string(f.seen) + " after " +
+         std::to_string(f.elapsed_ns / 1000000) + " ms";
+}
+
+/// Throws errc::timed_out if a wait has claimed the record. The record stays as it is.
+inline void throw_if_faulted(fault_record& record) {
+  const std::atomic_ref<std::uint32_t> state(record.state);
+  if (state.load(std::memory_order_acquire) == 0) return;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (state.load(std::memory_order_acquire) == 1) {
+    if (std::chrono::steady_clock::now() > deadline)
+      throw error(errc::timed_out, -1,
+                  "a wait on the device ran out, and its record is not complete after 1000 ms");
+    std::this_thread::yield();
+  }
+  throw error(errc::timed_out, record.rank, fault_text(record));
+}
+
+/// Forgets a fault. @pre No kernel that waits is running.
+inline void clear_fault(fault_record& record) {
+  std::atomic_ref<std::uint32_t>(record.state).store(0, std::memory_order_release);
+}
+
+}  // namespace hiris::detail

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Windows tables of sub-teams, made once a team and kept.
+///
+///     team_windows teams;
+///     const window* table = teams.of(members, [&] { return memory.make_windows(map, members); });
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hiris/context.hpp"
+#include "hiris/error.hpp"
+#include "hiris/world.hpp"
+
+namespace hiris::detail {
+
+/// Ranks of a heap's world that make up `team`, in team order. Collective over the team.
+///
+/// @param heap_id   Tells heaps apart; the same on all ranks of one heap.
+/// @param heap_rank This rank in the heap's world.
+/// @throws errc::mismatch on every rank of the team if its ranks do not share one heap.
+inline std::vector<int> members_of(const world& team, const std::array<std::byte, 16>& heap_id,
+                                   int heap_rank) {
+  struct member {
+    std::array<std::byte, 16> heap_id;
+    std::int32_t heap_rank;
+  };
+  const member mine{heap_id, heap_rank};
+  std::vector<member> all(static_cast<std::size_t>(team.size()));
+  team.channel().all_gather(&mine, all.data(), sizeof mine, "context of a team");
+  std::vector<int> members;
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    if (all[r].heap_id != all[0].heap_id)
+      throw error(
+          errc::mismatch, static_cast<int>(r),
+          "this rank of the team has another heap than rank 0 of the team; allowed are teams "
+          "of ranks that share one symmetric heap");
+    members.push_back(all[r].heap_rank);
+  }
+  return members;
+}
+
+/// The tables of one peer map.
+class team_windows {
+ public:
+  template <class Make>
+  const window* of(const std::vector<int>& members, Make&& make) {
+    const auto known = tables_.find(members);
+    if (known != tables_.end()) return known->second.get();
+    return tables_.emplace(members, std::forward<Make>(make)()).first->second.get();
+  }
+  void clear() noexcept { tables_.clear(); }
+
+ private:
+  std::map<std::vector<int>, std::shared_ptr<const window>> tables_;
+};
+
+}  // namespace hiris::detail

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What a symmetric heap is made of, and how much of it is in use.
+///
+///     hiris::symmetric_heap heap(world, {.data_bytes = 1 << 30, .signals = 4096});
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "hiris/error.hpp"
+#include "hiris/world.hpp"
+
+namespace hiris {
+
+/// `data_bytes`, `signals` and `fill_new` must be the same on all ranks.
+struct heap_options {
+  std::int64_t data_bytes = std::int64_t{1} << 30;       ///< Size of the data segment, at least 1.
+  std::int64_t signals = 4096;                           ///< Signals, 128 bytes each; at least 1.
+  std::chrono::nanoseconds wait_budget{10'000'000'000};  ///< Longest wait in a kernel; at least 1.
+  std::optional<std::byte> fill_new{};  ///< Byte that new data blocks are filled with; unset: none.
+};
+
+/// Where the room of a segment is. The same on all ranks, but `waiting_bytes`.
+struct heap_use {
+  std::uint64_t total_bytes;
+  std::uint64_t free_bytes;
+  std::uint64_t largest_free_bytes;  ///< The most that one allocation could get.
+  std::uint64_t waiting_bytes;       ///< Freed on this rank, but not known to be free on all.
+  std::size_t blocks;                ///< In use on some rank.
+};
+
+namespace detail {
+
+/// Returns `o`. Collective.
+///
+/// @throws errc::invalid_argument, errc::mismatch on every rank.
+inline heap_options checked(const world& w, const heap_options& o) {
+  constexpr const char* step = "options of the heap";
+  w.collectively(step, [&] {
+    const auto require_positive = [&](std::int64_t value, const char* name) {
+      if (value < 1)
+        throw error(errc::invalid_argument, w.rank(),
+                    std::string("heap_options::") + name + " is " + std::to_string(value) +
+                        "; allowed are 1 or more");
+    };
+    require_positive(o.data_bytes, "data_bytes");
+    require_positive(o.signals, "signals");
+    require_positive(o.wait_budget.count(), "wait_budget, in ns,");
+  });
+  w.require_equal(step, "heap_options::data_bytes", o.data_bytes);
+  w.require_equal(step, "heap_options::signals", o.signals);
+  w.require_equal(step, "heap_options::fill_new",
+                  o.fill_new ? std::to_integer<int>(*o.fill_new) : -1);
+  return o;
+}
+
+}  // namespace detail
+}  // namespace hiris

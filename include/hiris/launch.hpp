@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Launches of kernels that wait for other ranks: they must be resident as a whole, and loaded
+/// before.
+///
+/// A workgroup that waits keeps its place. If another that it needs has no place, both wait for
+/// ever; so a launch that does not fit is refused here instead.
+///
+///     hiris::load_kernels<my_kernel>(world);                      // collective, once
+///     const int most = hiris::resident_blocks<my_kernel>(world);
+///     hiris::launch_resident<my_kernel>(world, stream, std::min(most, tiles), params);
+#pragma once
+
+#include <string>
+
+#include "hiris/error.hpp"
+#include "hiris/platform/launch.hpp"
+#include "hiris/platform/runtime.hpp"
+#include "hiris/world.hpp"
+
+namespace hiris {
+
+/// Most workgroups of kernel K that this rank may have running at once: occupancy of one compute
+/// unit x compute units of the device / ranks on the device. Assumes that nothing else runs there.
+///
+/// Caller   host.
+/// Cost     a query of the device; ask once and keep the answer.
+///
+/// @return At least 0; 0 if there are more ranks on the device than places.
+template <class K>
+int resident_blocks(const world& w) {
+  const platform::device_guard guard(w.device());
+  return platform::blocks_per_unit<K>() * platform::describe(w.device()).compute_units /
+         w.ranks_on_device();
+}
+
+/// Refuses a launch of `blocks` workgroups of K where only `allowed` can be resident.
+///
+/// @throws errc::invalid_argument if `blocks` < 1; errc::not_resident if it is more than `allowed`.
+inline void require_resident(const world& w, int blocks, int allowed) {
+  if (blocks < 1)
+    throw error(errc::invalid_argument, w.rank(),
+                "a launch of " + std::to_string(blocks) + " workgroups; allowed are 1 or more");
+  if (blocks > allowed)
+    throw error(errc::not_resident, w.rank(),
+                "a launch of " + std::to_string(blocks) +
+                    " workgroups that must all run at once; allowed are " +
+                    std::to_string(allowed) + " on device " + std::to_string(w.device()) +
+                    ", which " + std::to_string(w.ranks_on_device()) + " ranks share");
+}
+
+/// Launches a kernel whose workgroups wait for each other or for other ranks.
+///
+/// Caller   host; may be captured.
+/// Cost     resident_blocks() and the launch. Where that is too much, ask once and call
+///          require_resident() and platform::launch().
+///
+/// @param blocks Workgroups, 1 .. resident_blocks<K>(w).
+/// @throws errc::not_resident, errc::invalid_argument: nothing has been launched then.
+template <class K>
+void launch_resident(const world& w, platform::stream stream, int blocks,
+                     const typename K::params& params) {
+  require_resident(w, blocks, resident_blocks<K>(w));
+  const platform::device_guard guard(w.device());
+  platform::launch<K>(stream, blocks, params);
+}
+
+/// Loads kernels on the devices of all ranks. Collective: when it returns, no rank's launch of them
+/// waits for kernels that run, as a first launch does.
+///
+/// @throws What loading throws on any rank, on every rank.
+template <class... Ks>
+void load_kernels(const world& w) {
+  w.collectively("loading of kernels", [&] {
+    const platform::device_guard guard(w.device());
+    (platform::load_kernel<Ks>(), ...);
+  });
+}
+
+}  // namespace hiris
