@@ -23,12 +23,16 @@ VENDOR = re.compile(
     r"|\bhip[A-Z]\w*|\bcuda[A-Z]\w*|\bhip/hip_|<<<")
 MACHINE = re.compile(r"(?<![\w.])/(work|home|root|tmp/bash_jobs)/\w")
 
+# Besides the ladders: what the compiler is, and which sanitizer watches the emulator.
+MAY_ASK_THE_COMPILER = {"include/hiris/platform/config.hpp",
+                        "include/hiris/platform/cpu/sanitizer.hpp"}
+
 # Rooms, from the ground up. A file includes from its own row and from rows above it in this list.
 ROWS = [
     ["order", "error", "platform"],
     ["context", "bootstrap", "detail"],
     ["rma", "atomic", "signal", "barrier"],
-    ["world"],
+    ["world", "world_peer"],
     ["tile", "mma"],
     ["heap"],
     ["launch"],
@@ -39,7 +43,7 @@ ROWS = [
 ROW_OF = {room: row for row, rooms in enumerate(ROWS) for room in rooms}
 # What runs in a kernel knows nothing of the host's set-up.
 DEVICE_ROOMS = {"context", "rma", "atomic", "signal", "barrier", "tile", "mma"}
-HOST_ROOMS = {"bootstrap", "world", "heap", "launch", "comm", "ops"}
+HOST_ROOMS = {"bootstrap", "world", "world_peer", "heap", "launch", "comm", "ops"}
 
 
 def without_comments(text):
@@ -84,8 +88,8 @@ class Checker:
 
     def is_ladder(self, name):
         """platform/x.hpp beside platform/x_amd.hpp: the one place that chooses between them."""
-        return name.startswith("include/hiris/platform/") and name[:-4] + "_amd.hpp" in self.files \
-            or name.startswith("include/hiris/platform/") and name[:-4] + "_cuda.hpp" in self.files
+        return name.startswith("include/hiris/platform/") and any(
+            f"{name[:-4]}_{vendor}.hpp" in self.files for vendor in ("amd", "cuda", "cpu"))
 
     def check_seam(self):
         for name in self.cxx():
@@ -98,7 +102,7 @@ class Checker:
 
     def check_conditionals(self):
         for name in self.cxx():
-            if name == "include/hiris/platform/config.hpp" or self.is_ladder(name):
+            if name in MAY_ASK_THE_COMPILER or self.is_ladder(name):
                 continue
             for number, line in enumerate(without_comments(self.text(name)).split("\n"), 1):
                 if re.match(r"\s*#\s*(if|ifdef|ifndef|elif|else)\b", line):
@@ -130,7 +134,10 @@ class Checker:
             path = name.removeprefix("include/hiris/").removesuffix(".hpp")
             if path == "hiris" or self.is_backend(name) or "/detail/" in f"/{path}":
                 continue
-            if f"tests/{path}_test.cpp" not in self.files:
+            # A part x_y.hpp of x.hpp may be tested with the whole.
+            whole = [path] + [path[:at] for at, c in enumerate(path) if c == "_"
+                              and f"include/hiris/{path[:at]}.hpp" in self.files]
+            if not any(f"tests/{stem}_test.cpp" in self.files for stem in whole):
                 self.say("mirror", name, f"has no test (tests/{path}_test.cpp)")
 
     def check_files(self):

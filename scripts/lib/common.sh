@@ -32,7 +32,6 @@ is_there() {
     libboost-context-dev) has_header boost/context/fiber.hpp ;;
     libcli11-dev) has_header CLI/CLI.hpp ;;
     libgtest-dev) has_header gtest/gtest.h ;;
-    libbenchmark-dev) has_header benchmark/benchmark.h ;;
     libopenmpi-dev) command -v mpicxx ;;
     openmpi-bin) command -v mpirun ;;
     clang-format-14) command -v clang-format-14 ;;

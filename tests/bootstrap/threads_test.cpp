@@ -113,7 +113,7 @@ TEST(Threads, FailureReachesRanksInOtherTeams) {
                                          while (told < 2) std::this_thread::yield();
                                          return;
                                        }
-                                       expect_error(errc::bootstrap_failed, 5, {"broken"},
+                                       expect_error(errc::bootstrap_failed, 5, {"'meet': rank 5"},
                                                     [&] { team->barrier("meet"); });
                                        ++told;
                                      }),

@@ -73,6 +73,9 @@ class thread_group {
   /// @param why  What happened to it.
   void fail(int rank, const std::string& why) noexcept { team_->fail(rank, why); }
 
+  /// The rank that broke the group: it failed, left, or did not come. -1 while the group is sound.
+  int culprit() const { return team_->culprit(); }
+
  private:
   std::shared_ptr<detail::thread_team> team_;
 };
@@ -81,15 +84,18 @@ class thread_group {
 ///
 /// @param n          Number of ranks, at least 1.
 /// @param time_limit Longest that a rank waits for the others in one step of set-up.
-/// @throws The exception of the rank that failed first; the others' are consequences of it.
+/// @throws The exception of the rank that broke the group, or else the first; those of the others
+///         are consequences of it.
 inline void run_ranks(int n, const std::function<void(std::shared_ptr<bootstrap>)>& f,
                       std::chrono::milliseconds time_limit = default_time_limit) {
   thread_group group(n, time_limit);
   std::mutex mutex;
   std::exception_ptr first;
+  std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(n));
   const auto record = [&](int rank, const std::string& why) {
     {
-      const std::lock_guard lock(mutex);  // before the others are told, so that cause comes first
+      const std::lock_guard lock(mutex);  // before the others are told
+      thrown[static_cast<std::size_t>(rank)] = std::current_exception();
       if (!first) first = std::current_exception();
     }
     group.fail(rank, why);
@@ -113,6 +119,9 @@ inline void run_ranks(int n, const std::function<void(std::shared_ptr<bootstrap>
     record(static_cast<int>(threads.size()), e.what());
   }
   for (std::thread& t : threads) t.join();
+  const int culprit = group.culprit();  // unwinding leaves teams, so that others may fail before it
+  if (culprit >= 0 && thrown[static_cast<std::size_t>(culprit)])
+    std::rethrow_exception(thrown[static_cast<std::size_t>(culprit)]);
   if (first) std::rethrow_exception(first);
 }
 

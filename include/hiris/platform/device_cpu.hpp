@@ -213,6 +213,13 @@ void publish_add(std::uint64_t* p, std::uint64_t n) {
   cpu::atomic(p).fetch_add(n, std::memory_order_release);
 }
 
+/// Acquires from the signal itself, so that a thread sanitizer sees the pair that a fence would
+/// hide.
+template <scope S, class T>
+void acquire_after(const T* p) {
+  static_cast<void>(cpu::atomic(p).load(std::memory_order_acquire));
+}
+
 template <class T>
 T peer_load(const T* p) {
   cpu::require_access<T>();
@@ -232,6 +239,13 @@ T load_global(const T* p) {
   cpu::require_access<T>();
   cpu::note_read(p, sizeof(T));
   return cpu::load_plain(p);
+}
+
+template <class T>
+void store_global(T* p, std::type_identity_t<T> v) {
+  cpu::require_access<T>();
+  cpu::note_write(p, sizeof(T));
+  cpu::store_plain(p, v);
 }
 
 inline void count(counter which, std::uint64_t n) { cpu::count_here(which, n); }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -44,5 +45,39 @@ inline std::string name_ranks(const std::vector<int>& ranks) {
 
 /// "step 'exchange of handles': ".
 inline std::string name_step(std::string_view step) { return "step '" + std::string(step) + "': "; }
+
+/// `cause` with the step that it ended put before it, unless it stands there already.
+inline std::string in_step(std::string_view step, const std::string& cause) {
+  const std::string prefix = name_step(step);
+  return cause.compare(0, prefix.size(), prefix) == 0 ? cause : prefix + cause;
+}
+
+/// What a rank came with to a meeting.
+struct call {
+  int rank;
+  std::string_view step;
+  std::size_t bytes;
+};
+
+/// Text of the error when two ranks came to one meeting with different calls.
+inline std::string describe_mismatch(const call& a, const call& b) {
+  const auto describe = [](const call& c) {
+    return "rank " + std::to_string(c.rank) + " came to step '" + std::string(c.step) + "' with " +
+           std::to_string(c.bytes) + " bytes";
+  };
+  return describe(a) + ", but " + describe(b) + "; the call must be the same on all ranks";
+}
+
+/// Text of the error when ranks are missing.
+inline std::string describe_absence(std::string_view step, const std::vector<int>& ranks,
+                                    std::chrono::milliseconds limit) {
+  return name_step(step) + name_ranks(ranks) + " did not come within " +
+         std::to_string(limit.count()) + " ms";
+}
+
+/// Text of the error when ranks that are waited for have left.
+inline std::string describe_departure(std::string_view step, const std::vector<int>& ranks) {
+  return name_step(step) + name_ranks(ranks) + " left the group";
+}
 
 }  // namespace hiris::detail

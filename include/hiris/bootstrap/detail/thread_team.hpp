@@ -95,6 +95,12 @@ class thread_team {
     hub_->break_with(rank, "rank " + std::to_string(rank) + " failed: " + why);
   }
 
+  /// Rank that broke the group, or -1.
+  int culprit() const {
+    const std::lock_guard lock(hub_->mutex);
+    return hub_->broken ? hub_->culprit : -1;
+  }
+
   /// One all-gather. Returns the number of the meeting, the same on all ranks.
   std::uint64_t meet(int rank, const void* mine, std::size_t bytes, void* all,
                      std::string_view step) {
@@ -105,9 +111,9 @@ class thread_team {
     const auto deadline = std::chrono::steady_clock::now() + hub_->time_limit;
     while (meeting_ == number) {
       if (hub_->broken)
-        throw error(errc::bootstrap_failed, hub_->culprit, name_step(step) + hub_->cause);
+        throw error(errc::bootstrap_failed, hub_->culprit, in_step(step, hub_->cause));
       if (const std::vector<int> gone = missing(slots, true); !gone.empty()) {
-        hub_->break_with(gone.front(), name_step(step) + name_ranks(gone) + " left the group");
+        hub_->break_with(gone.front(), describe_departure(step, gone));
         throw error(errc::bootstrap_failed, hub_->culprit, hub_->cause);
       }
       if (hub_->changed.wait_until(lock, deadline) == std::cv_status::timeout &&
@@ -188,15 +194,10 @@ class thread_team {
     for (std::size_t r = 1; r < slots.size(); ++r) {
       const slot& b = slots[r];
       if (b.step == a.step && b.bytes.size() == a.bytes.size()) continue;
-      return {names_[r], describe_call(names_[0], a) + ", but " + describe_call(names_[r], b) +
-                             "; the call must be the same on all ranks"};
+      return {names_[r], describe_mismatch({names_[0], a.step, a.bytes.size()},
+                                           {names_[r], b.step, b.bytes.size()})};
     }
     return {};
-  }
-
-  static std::string describe_call(int name, const slot& s) {
-    return "rank " + std::to_string(name) + " came to step '" + s.step + "' with " +
-           std::to_string(s.bytes.size()) + " bytes";
   }
 
   const std::shared_ptr<thread_hub> hub_;

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include "options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <map>
+
+namespace ag_gemm {
+
+std::optional<options> parse(int argc, char** argv, const std::vector<std::string>& known,
+                             int& exit_status) {
+  options o;
+  CLI::App app(
+      "All-gather + GEMM over the ranks of one node: C[m,n] = [A_0 | ... | A_{W-1}] B, A sharded\n"
+      "along k, B on every rank, fp32 accumulation. Prints one row a strategy.\n");
+  app.option_defaults()->always_capture_default();
+
+  std::vector<std::string> allowed = known;
+  allowed.emplace_back("all");
+  const std::map<std::string, dtype> types{{"fp16", dtype::fp16}, {"bf16", dtype::bf16}};
+  const std::map<std::string, layout> layouts{{"kn", layout::kn}, {"nk", layout::nk}};
+  const std::map<std::string, launch_kind> launches{{"threads", launch_kind::threads},
+                                                    {"processes", launch_kind::processes}};
+  const auto size = CLI::Range(std::int64_t{1}, std::int64_t{1} << 30);
+
+  app.add_option("--ranks", o.ranks, "Ranks; they share devices when there are fewer")
+      ->check(CLI::Range(1, 64));
+  app.add_option("--m", o.m, "Rows of A and C")->check(size);
+  app.add_option("--n", o.n, "Columns of B and C")->check(size);
+  app.add_option("--k", o.k, "Columns of A, all shards together")->check(size);
+  app.add_option("--strategy", o.strategies, "Strategies to run, by name, or all")
+      ->check(CLI::IsMember(allowed))
+      ->delimiter(',');
+  app.add_flag("--verify", o.verify, "Compare every rank's C with an fp64 reference");
+  app.add_flag("--json", o.json, "Print JSON instead of a table");
+  app.add_option("--seed", o.seed, "Of the random A and B");
+  app.add_option("--wait-budget", o.wait_budget_s, "Longest wait in a kernel, in seconds")
+      ->check(CLI::Range(0.001, 86400.0));
+  app.option_defaults()->always_capture_default(false);
+  app.add_option("--iterations", o.iterations,
+                 "Timed calls after the checked one; 0 times the checked call itself "
+                 "[0 on the emulator, 20 on GPUs]")
+      ->check(CLI::Range(0, 1000000));
+  app.add_option("--dtype", o.type, "fp16 or bf16 [fp16]")
+      ->transform(CLI::CheckedTransformer(types));
+  app.add_option("--layout", o.b_layout, "Of B in memory: kn, or nk as of a linear layer [kn]")
+      ->transform(CLI::CheckedTransformer(layouts));
+  app.add_option("--launch", o.launch, "Ranks as threads or processes [threads]")
+      ->transform(CLI::CheckedTransformer(launches));
+
+  exit_status = 0;
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    exit_status = app.exit(e);
+    return std::nullopt;
+  }
+  for (const std::string& name : o.strategies) {
+    if (name == "all") {
+      o.strategies = known;
+      break;
+    }
+  }
+  return o;
+}
+
+}  // namespace ag_gemm

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Everything of the library but the bootstraps, each of which is included by those who use it.
+///
+///     #include "hiris/hiris.hpp"
+///     #include "hiris/bootstrap/threads.hpp"
+#pragma once
+
+#include "hiris/atomic.hpp"
+#include "hiris/barrier.hpp"
+#include "hiris/context.hpp"
+#include "hiris/error.hpp"
+#include "hiris/order.hpp"
+#include "hiris/rma.hpp"
+#include "hiris/signal.hpp"

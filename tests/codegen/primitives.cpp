@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Kernels around one primitive each, whose assembly primitives.py holds to the rules of the
+// hardware. Which rules a kernel is held to stands in primitives.py.
+#include "hiris/atomic.hpp"
+#include "hiris/barrier.hpp"
+#include "hiris/rma.hpp"
+#include "hiris/signal.hpp"
+
+using namespace hiris;
+
+#define KERNEL extern "C" __global__ __launch_bounds__(256) void
+
+// ---- senders
+KERNEL block_put_notify(context ctx, float* inbox, const float* tile, signal_counter* s, int to,
+                        std::uint64_t n) {
+  block_put(ctx, inbox, tile, to, n);
+  block_notify_peer_stores(ctx, s, to);
+}
+KERNEL block_copy_notify(context ctx, float* inbox, const float* tile, signal_counter* s, int to,
+                         std::uint64_t n) {
+  block_copy(ctx, inbox, tile, to, ctx.rank, n);
+  block_notify_peer_stores(ctx, s, to);
+}
+KERNEL block_store_notify(context ctx, double* inbox, double value, signal_counter* s, int to) {
+  store(ctx, inbox + platform::thread_rank(), value, to);
+  block_notify_peer_stores(ctx, s, to);
+}
+KERNEL block_plain_notify(context ctx, float* mine, float value, signal_counter* s, int to) {
+  platform::store_global(mine + platform::thread_rank(), value);
+  block_notify(ctx, s, to);
+}
+KERNEL wave_put_notify(context ctx, float* inbox, const float* tile, signal_counter* s, int to,
+                       std::uint64_t n) {
+  wave_put(ctx, inbox, tile, to, n);
+  wave_notify_peer_stores(ctx, s, to);
+}
+KERNEL thread_store_notify(context ctx, double* inbox, double value, signal_counter* s, int to) {
+  store(ctx, inbox, value, to);
+  notify_peer_stores(ctx, s, to);
+}
+KERNEL thread_plain_notify(context ctx, float* mine, float value, signal_counter* s, int to) {
+  platform::store_global(mine, value);
+  notify(ctx, s, to);
+}
+
+// ---- bulk
+KERNEL block_get_bulk(context ctx, float* mine, const float* theirs, int from, std::uint64_t n) {
+  block_get(ctx, mine, theirs, from, n);
+}
+
+// ---- receivers
+KERNEL block_wait_consume(context ctx, const signal_counter* s, std::uint64_t target,
+                          const float* inbox, float* out, int at) {
+  if (block_wait_until(ctx, s, target, any_rank) != wait_status::ok) return;
+  out[platform::thread_rank()] = inbox[at] + inbox[platform::thread_rank()];  // uniform and not
+}
+KERNEL thread_wait_consume(context ctx, const signal_counter* s, std::uint64_t target,
+                           const float* inbox, float* out, int at) {
+  if (wait_until(ctx, s, target, 0) != wait_status::ok) return;
+  out[platform::thread_rank()] = inbox[at] + inbox[platform::thread_rank()];
+}
+KERNEL block_wait_pull(context ctx, const signal_counter* s, std::uint64_t target,
+                       const float* theirs, float* out, int from) {
+  const float* const remote = ctx.on(from, theirs);
+  if (block_wait_until(ctx, s, target, from) != wait_status::ok) return;
+  out[platform::thread_rank()] = platform::load_global(remote + platform::thread_rank());
+}
+KERNEL barrier_exchange(context ctx, signal_counter* s, std::uint64_t epoch, float* mine,
+                        float value, int from) {
+  float* const theirs = ctx.on(from, mine);
+  platform::store_global(mine + platform::thread_rank(), value);
+  if (block_barrier(ctx, s, epoch) != wait_status::ok) return;
+  mine[platform::thread_rank() + 256] =
+      platform::load_global(theirs + 255 - platform::thread_rank());
+}
+
+// ---- atomics
+KERNEL atomic_ticket(context ctx, int* counter, int* out, int to) {
+  out[platform::thread_rank()] = atomic_add<order::acq_rel>(ctx, counter, 1, to);
+}

@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Holds the assembly of the device primitives to the rules of docs/memory_model.md. Needs no GPU.
+
+    primitives.py ARCH ASSEMBLY            every kernel of primitives.cpp keeps its rules
+    primitives.py ARCH ASSEMBLY --broken   every kernel of broken.cpp breaks the one rule of its name
+
+Each rule returns None or a sentence that says which instructions break it.
+"""
+import argparse
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import flow  # noqa: E402
+
+
+class Target:
+    """How one architecture spells the things that the rules speak of."""
+
+    def __init__(self, arch):
+        self.is_90a = arch == "gfx90a"
+
+    def through(self, x):
+        """A store, or a load, that passes this device's caches."""
+        return x.has("glc", "scc") if self.is_90a else x.has("sc0", "sc1")
+
+    def is_store(self, x):
+        return re.match(r"(global|buffer|flat)_store", x.name) is not None
+
+    def is_drain(self, x):
+        return x.name == "s_waitcnt" and re.search(r"vmcnt\(0\)", x.operands) is not None
+
+    def is_barrier(self, x):
+        return x.name == "s_barrier"
+
+    def is_signal(self, x):
+        return x.name == "global_atomic_add_x2" or x.name == "flat_atomic_add_x2"
+
+    def is_poll(self, x):
+        """The load of a 64-bit count at system scope."""
+        coherent = x.has("glc") if self.is_90a else x.has("sc0", "sc1")
+        return re.match(r"(global|flat)_load_dwordx2", x.name) is not None and coherent
+
+    def is_any_poll(self, x):
+        coherent = x.has("glc") if self.is_90a else x.has("sc1")
+        return re.match(r"(global|flat)_load_dwordx2", x.name) is not None and coherent
+
+    def is_acquire(self, x):
+        """One invalidate at system scope."""
+        return x.name == "buffer_invl2" if self.is_90a else (x.name == "buffer_inv" and
+                                                             x.has("sc0", "sc1"))
+
+    def is_write_back(self, x):
+        return x.name == "buffer_wbl2" and (self.is_90a or x.has("sc0", "sc1"))
+
+    # ------------------------------------------------------------------------------------- rules
+
+    def no_flat(self, k):
+        """Heap pointers are known to be global memory."""
+        found = k.find(lambda x: x.name.startswith("flat_"))
+        return f"{k.code[found[0]]}" if found else None
+
+    def no_scratch(self, k):
+        """Nothing lives in private memory."""
+        found = k.find(lambda x: x.name.startswith("scratch_"))
+        if found:
+            return f"{k.code[found[0]]}"
+        size = k.properties.get("private_segment_fixed_size", 0)
+        return f"{size} bytes of private memory" if size else None
+
+    def written_through(self, k):
+        """All stores before the first barrier or signal pass the L2."""
+        bad = k.reaches(None, lambda x: self.is_store(x) and not self.through(x),
+                        unless=lambda x: self.is_barrier(x) or self.is_signal(x))
+        return f"{k.code[bad[1]]} stays in the L2" if bad else None
+
+    def drained_before_barrier(self, k):
+        """No wave comes to the barrier with a store on its way."""
+        bad = k.reaches(self.is_store, self.is_barrier, unless=self.is_drain)
+        return f"from {k.code[bad[0]]} to {k.code[bad[1]]} no vmcnt(0)" if bad else None
+
+    def drained_before_signal(self, k):
+        """No store is on its way when the signal leaves."""
+        bad = k.reaches(self.is_store, self.is_signal, unless=self.is_drain)
+        return f"from {k.code[bad[0]]} to {k.code[bad[1]]} no vmcnt(0)" if bad else None
+
+    def barrier_before_signal(self, k):
+        """The workgroup meets between the stores and the signal."""
+        bad = k.reaches(self.is_store, self.is_signal, unless=self.is_barrier)
+        return f"from {k.code[bad[0]]} to {k.code[bad[1]]} no s_barrier" if bad else None
+
+    def signals_at_system_scope(self, k):
+        """There is one signal, it reaches the peer, and nobody waits for its answer."""
+        found = k.find(self.is_signal)
+        if len(found) != 1:
+            return f"{len(found)} signals, not 1"
+        x = k.code[found[0]]
+        if not self.is_90a and not x.has("sc1"):
+            return f"{x} has no sc1"
+        return f"{x} returns" if x.has("sc0") or x.has("glc") else None
+
+    def no_write_back(self, k):
+        """The cheap forms pay for no write-back."""
+        found = k.find(lambda x: x.name == "buffer_wbl2")
+        return f"{k.code[found[0]]}" if found else None
+
+    def written_back_before_signal(self, k):
+        """The full forms write the L2 back, and wait for it."""
+        bad = k.reaches(None, self.is_signal, unless=self.is_write_back)
+        if bad:
+            return f"{k.code[bad[1]]} without buffer_wbl2"
+        bad = k.reaches(self.is_write_back, self.is_signal, unless=self.is_drain)
+        return f"from {k.code[bad[0]]} to {k.code[bad[1]]} no vmcnt(0)" if bad else None
+
+    def written_back_once(self, k):
+        """One wave writes back for all."""
+        found = k.find(lambda x: x.name == "buffer_wbl2")
+        before = k.reaches(lambda x: x.name == "buffer_wbl2", self.is_barrier)
+        return f"{k.code[found[0]]} in every wave" if before else None
+
+    def polls_at_system_scope(self, k):
+        """The spin sees what a peer adds."""
+        polls = [x for x in (k.code[i] for i in k.find(
+            lambda x: re.match(r"(global|flat)_load_dwordx2", x.name))) if self.in_loop(k, x)]
+        if not polls:
+            return "no 64-bit load in a loop"
+        bad = [x for x in polls if not self.is_poll(x)]
+        return f"{bad[0]} is not at system scope" if bad else None
+
+    @staticmethod
+    def in_loop(k, x):
+        return k.in_cycle(lambda y: y is x) is not None
+
+    def no_acquire_in_spin(self, k):
+        """Invalidates are not repeated."""
+        bad = k.in_cycle(lambda x: re.match(r"buffer_(inv|wbinv)", x.name))
+        return f"{bad} in a loop" if bad else None
+
+    def acquires_once(self, k):
+        """Every path from a poll to the end takes exactly one acquire."""
+        bad = k.reaches(self.is_any_poll, "exit", unless=self.is_acquire)
+        if bad:
+            return f"from {k.code[bad[0]]} to the end no acquire"
+        bad = k.reaches(self.is_acquire, self.is_acquire)
+        return f"{k.code[bad[1]]} is a second acquire after {k.code[bad[0]]}" if bad else None
+
+    def acquires_before_barrier(self, k):
+        """The workgroup meets behind the acquire of the wave that polled."""
+        bad = k.reaches(self.is_any_poll, self.is_barrier, unless=self.is_acquire)
+        return f"from {k.code[bad[0]]} to {k.code[bad[1]]} no acquire" if bad else None
+
+    def no_scalar_load_after_acquire(self, k):
+        """The scalar cache is not invalidated: only the arguments may come through it."""
+        own = k.argument_registers()
+
+        def scalar(x):
+            if not x.name.startswith(("s_load", "s_buffer_load")):
+                return False
+            return x.operands.split(", ")[1] not in own
+
+        bad = k.reaches(self.is_acquire, scalar)
+        return f"{k.code[bad[1]]} after {k.code[bad[0]]}" if bad else None
+
+    def wide(self, k):
+        """The bulk moves in 16-byte accesses."""
+        loads = k.find(lambda x: re.match(r"(global|buffer)_load_dwordx4", x.name))
+        stores = k.find(lambda x: re.match(r"(global|buffer)_store_dwordx4", x.name))
+        if not loads or not stores:
+            return f"{len(loads)} 16-byte loads and {len(stores)} 16-byte stores"
+        return None
+
+    def four_in_flight(self, k):
+        """Four 16-byte loads leave before anything is waited for or stored."""
+        stop = re.compile(r"(global|buffer)_store|s_barrier")
+        best = run = 0
+        for x in k.code:
+            if re.match(r"(global|buffer)_load_dwordx4", x.name):
+                run += 1
+            elif stop.match(x.name) or self.is_drain(x):
+                run = 0
+            best = max(best, run)
+        return None if best >= 4 else f"only {best} 16-byte loads in flight"
+
+    def read_past_caches(self, k):
+        """Loads of a peer's memory do not hit what this device has cached."""
+        bad = k.find(lambda x: re.match(r"buffer_load", x.name) and not self.through(x))
+        return f"{k.code[bad[0]]}" if bad else None
+
+
+ALWAYS = ["no_flat", "no_scratch"]
+CHEAP = ["written_through", "drained_before_signal", "signals_at_system_scope", "no_write_back"]
+FULL = ["drained_before_signal", "written_back_before_signal", "signals_at_system_scope"]
+BLOCK = ["drained_before_barrier", "barrier_before_signal"]
+WAIT = ["polls_at_system_scope", "no_acquire_in_spin", "acquires_once",
+        "no_scalar_load_after_acquire"]
+BULK = ["wide", "four_in_flight", "read_past_caches"]
+
+RULES = {
+    "block_put_notify": CHEAP + BLOCK + BULK,
+    "block_copy_notify": CHEAP + BLOCK + ["wide", "read_past_caches"],
+    "block_store_notify": CHEAP + BLOCK,
+    "block_plain_notify": FULL + BLOCK + ["written_back_once"],
+    "wave_put_notify": CHEAP + BULK,
+    "thread_store_notify": CHEAP,
+    "thread_plain_notify": FULL,
+    "block_get_bulk": ["wide", "read_past_caches"],
+    "block_wait_consume": WAIT + ["acquires_before_barrier"],
+    "thread_wait_consume": WAIT,
+    "block_wait_pull": WAIT + ["acquires_before_barrier"],
+    "barrier_exchange": ["drained_before_barrier", "drained_before_signal",
+                         "barrier_before_signal", "written_back_before_signal",
+                         "polls_at_system_scope", "acquires_before_barrier",
+                         "no_scalar_load_after_acquire"],
+    "atomic_ticket": [],
+}
+
+
+def check_kept(target, kernels):
+    failures = [f"{name}: the kernel is missing" for name in RULES if name not in kernels]
+    failures += [f"{name}: has no rules" for name in kernels if name not in RULES]
+    for name, kernel in kernels.items():
+        for rule in ALWAYS + RULES.get(name, []):
+            said = getattr(target, rule)(kernel)
+            if said:
+                failures.append(f"{name}: {rule}: {said}")
+    return failures
+
+
+def check_broken(target, kernels):
+    """A kernel breaks_<rule>[__<how>] must be refused by that rule."""
+    failures, shown = [], set()
+    for name, kernel in kernels.items():
+        rule = name.removeprefix("breaks_").split("__")[0]
+        if getattr(target, rule)(kernel) is None:
+            failures.append(f"{name}: {rule} does not see that it is broken")
+        shown.add(rule)
+    needed = set(ALWAYS + CHEAP + FULL + BLOCK + WAIT + BULK + ["written_back_once",
+                                                                "acquires_before_barrier"])
+    failures += [f"no kernel shows that {rule} can fail" for rule in sorted(needed - shown)]
+    return failures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("arch", choices=["gfx90a", "gfx942", "gfx950"])
+    parser.add_argument("assembly")
+    parser.add_argument("--broken", action="store_true")
+    options = parser.parse_args()
+    kernels = flow.read(options.assembly)
+    check = check_broken if options.broken else check_kept
+    failures = check(Target(options.arch), kernels)
+    for failure in failures:
+        print(f"{options.arch}: {failure}")
+    print(f"{options.arch}: {len(kernels)} kernels, {len(failures)} failures")
+    return 1 if failures or not kernels else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
