@@ -249,7 +249,17 @@ inline hipError_t hipGraphExecDestroy(hipGraphExec_t executable) {
 }
 
 // ---- kernels ---------------------------------------------------------------------------------
+using hipFuncAttributes = cudaFuncAttributes;
+
 inline hipError_t hipLaunchKernel(const void* kernel, dim3 blocks, dim3 threads, void** arguments,
                                   std::size_t shared_bytes, hipStream_t stream) {
   return cudaLaunchKernel(kernel, blocks, threads, arguments, shared_bytes, stream);
+}
+inline hipError_t hipFuncGetAttributes(hipFuncAttributes* attributes, const void* kernel) {
+  return cudaFuncGetAttributes(attributes, kernel);
+}
+inline hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel,
+                                                               int threads,
+                                                               std::size_t shared_bytes) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, shared_bytes);
 }
