@@ -63,6 +63,9 @@ class tcp_server {
   /// Longest that the last replies may take when rank 0 has left.
   static constexpr std::chrono::milliseconds farewell_limit{1000};
 
+  /// Longest that it waits for late ranks when the others could not connect.
+  static constexpr std::chrono::milliseconds late_limit{2000};
+
   struct connection {
     explicit connection(unique_fd socket) : fd(std::move(socket)) {}
     void admit(int as) {
@@ -87,7 +90,10 @@ class tcp_server {
     try {
       while (!zero_gone_) turn();
       const deadline end = deadline_in(farewell_limit);
-      while (std::chrono::steady_clock::now() < end && still_sending()) turn();
+      const auto now = [] { return std::chrono::steady_clock::now(); };
+      while ((still_sending() && now() < end) ||
+             (late_ranks_are_to_be_told() && now() < late_end(end)))
+        turn();
     } catch (const std::exception&) {
       // no memory: closing all connections is the one thing left to tell the ranks
     }
@@ -115,6 +121,10 @@ class tcp_server {
     if (first == 1 && polled[0].revents != 0) accept_all();
     connections_.remove_if([](const connection& c) { return c.gone; });
   }
+
+  /// Whether the job failed while ranks connected: those still to come would find nobody.
+  bool late_ranks_are_to_be_told() const { return !welcomed_ && proved_ < parts_.size - 1; }
+  deadline late_end(deadline end) const { return std::min(end + late_limit, admission_end_); }
 
   bool still_sending() const {
     return std::any_of(connections_.begin(), connections_.end(),
@@ -227,6 +237,7 @@ class tcp_server {
       return queue(c, bytes_of(answer{wire_magic, 0, {}}));
     }
     queue(c, bytes_of(answer{wire_magic, 1, mac("server")}));
+    ++proved_;
     const std::string who = "step 'connecting': rank " + std::to_string(p.rank);
     const int rank = static_cast<int>(std::min<std::uint32_t>(p.rank, 1u << 30));
     const std::vector<int> still_absent = absent();
@@ -326,7 +337,8 @@ class tcp_server {
   bool broken_ = false;
   int culprit_ = -1;
   std::string cause_;
-  int refused_ = 0;
+  int refused_ = 0;  ///< Connections that did not hold the token.
+  int proved_ = 0;   ///< Connections that did.
   std::thread thread_;
 };
 
