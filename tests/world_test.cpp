@@ -10,6 +10,7 @@
 #include <string>
 
 #include "hiris/bootstrap/threads.hpp"
+#include "hiris/platform/runtime_device.hpp"
 #include "support/errors.hpp"
 
 namespace {
@@ -125,6 +126,31 @@ TEST(World, RequireEqual) {
     expect_error(errc::mismatch, 2, {"m is 4", "n is 4"},
                  [&] { w.require_equal("plan", odd ? "n" : "m", 4); });
     w.barrier("still usable");
+    ++told;
+  });
+  EXPECT_EQ(told, 3);
+}
+
+TEST(World, ChoosesDevicesInTurnAndMakesThemCurrent) {
+  const int devices = hiris::platform::device_count();
+  if (devices == 0) GTEST_SKIP() << "no device";
+  run_ranks(devices + 1, [&](channel boot) {
+    world w(boot);
+    EXPECT_EQ(w.device(), w.rank() % devices);
+    EXPECT_EQ(hiris::platform::current_device(), w.device());
+    EXPECT_EQ(w.ranks_on_device(), w.device() == 0 ? 2 : 1);
+    EXPECT_EQ(w.peer(0).uuid, w.peer(devices).uuid);
+    EXPECT_EQ(w.peer(0).uuid, hiris::platform::describe(0).uuid);
+  });
+}
+
+TEST(World, DeviceThatIsNotThereIsToldToAll) {
+  if (hiris::platform::device_count() == 0) GTEST_SKIP() << "no device";
+  std::atomic<int> told = 0;
+  run_ranks(3, [&](channel boot) {
+    for (const int bad : {99, -2})
+      expect_error(errc::invalid_argument, 1, {"device " + std::to_string(bad), "0 to "},
+                   [&] { world w(boot, boot->rank() == 1 ? bad : 0); });
     ++told;
   });
   EXPECT_EQ(told, 3);

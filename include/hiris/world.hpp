@@ -26,6 +26,7 @@
 #include "hiris/bootstrap/detail/outcome.hpp"
 #include "hiris/bootstrap/detail/text.hpp"
 #include "hiris/error.hpp"
+#include "hiris/platform/runtime_device.hpp"
 #include "hiris/world_peer.hpp"
 
 namespace hiris {
@@ -45,9 +46,10 @@ class world {
   explicit world(std::shared_ptr<bootstrap> boot, int device = any_device)
       : boot_(std::move(boot)) {
     if (!boot_) throw error(errc::invalid_argument, -1, "the bootstrap of a world is null");
-    peer_info mine = collectively("choice of a device", [&] {
-      return detail::identify_this_rank(
-          device == any_device ? detail::automatic_device(boot_->rank()) : device);
+    const peer_info mine = collectively("choice of a device", [&] {
+      peer_info info = detail::identify_this_rank(boot_->rank(), device);
+      platform::make_current(info.device);
+      return info;
     });
     peers_.resize(static_cast<std::size_t>(size()));
     boot_->all_gather(&mine, peers_.data(), sizeof mine, "exchange of hosts and devices");

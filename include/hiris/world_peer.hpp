@@ -16,6 +16,7 @@
 #include <string>
 
 #include "hiris/error.hpp"
+#include "hiris/platform/runtime_device.hpp"
 
 namespace hiris {
 
@@ -61,15 +62,12 @@ inline std::uint64_t process_nonce() {
   return nonce;
 }
 
-/// Device of rank `rank` where the user named none.
-inline int automatic_device(int rank) {
-  (void)rank;
-  return 0;
-}
-
-/// Identity of this rank on `device`, which becomes current.
-inline peer_info identify_this_rank(int device) {
-  return {host_id(), getpid(), process_nonce(), device, {}};
+/// Identity of this rank on `device`, or on device `rank` modulo their number if `device` is -1.
+/// @throws errc::unsupported, errc::invalid_argument as platform::describe.
+inline peer_info identify_this_rank(int rank, int device) {
+  if (device == -1) device = rank % std::max(platform::device_count(), 1);
+  const platform::device_info info = platform::describe(device);
+  return {host_id(), getpid(), process_nonce(), device, info.uuid};
 }
 
 }  // namespace detail

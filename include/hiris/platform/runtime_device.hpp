@@ -39,6 +39,15 @@ inline int current_device() {
   return device;
 }
 
+/// Makes a device the current one of this thread, until another call says otherwise.
+///
+/// Caller   host.
+/// @param device  Ordinal, 0 .. device_count()-1.
+/// @throws hiris::error  errc::runtime_failed if there is no such device.
+inline void make_current(int device) {
+  check(hipSetDevice(device), "hipSetDevice(" + std::to_string(device) + ")");
+}
+
 /// Makes a device the current one of this thread for a scope, and restores the former one.
 class device_guard {
  public:
