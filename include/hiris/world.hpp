@@ -27,7 +27,7 @@
 #include "hiris/bootstrap/detail/text.hpp"
 #include "hiris/error.hpp"
 #include "hiris/platform/runtime_device.hpp"
-#include "hiris/world_peer.hpp"
+#include "hiris/world/peer.hpp"
 
 namespace hiris {
 
