@@ -108,7 +108,7 @@ class thread_team {
     const std::uint64_t number = meeting_;
     std::vector<slot>& slots = slots_[number % 2];
     if (!hub_->broken) arrive(slots, rank, mine, bytes, step);
-    const auto deadline = std::chrono::steady_clock::now() + hub_->time_limit;
+    const auto end = std::chrono::steady_clock::now() + hub_->time_limit;
     while (meeting_ == number) {
       if (hub_->broken)
         throw error(errc::bootstrap_failed, hub_->culprit, in_step(step, hub_->cause));
@@ -116,7 +116,7 @@ class thread_team {
         hub_->break_with(gone.front(), describe_departure(step, gone));
         throw error(errc::bootstrap_failed, hub_->culprit, hub_->cause);
       }
-      if (hub_->changed.wait_until(lock, deadline) == std::cv_status::timeout &&
+      if (hub_->changed.wait_until(lock, end) == std::cv_status::timeout &&
           meeting_ == number && !hub_->broken) {
         const std::vector<int> late = missing(slots, false);
         hub_->break_with(late.front(), name_step(step) + name_ranks(late) +

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Ranks that a launcher started: rank, number of ranks and meeting point from the environment.
+///
+/// | first that is set wins | rank, size                                        | on one host when
+/// |
+/// |------------------------|---------------------------------------------------|---------------------------|
+/// | hiris                  | HIRIS_RANK, HIRIS_SIZE                            | always | |
+/// torchrun               | RANK, WORLD_SIZE                                  | LOCAL_WORLD_SIZE is
+/// size  | | Open MPI               | OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE        |
+/// ..._LOCAL_SIZE is size    | | PMI                    | PMI_RANK, PMI_SIZE | MPI_LOCALNRANKS is
+/// size   | | Slurm                  | SLURM_PROCID, SLURM_NTASKS                        |
+/// SLURM_NNODES is 1         |
+///
+/// Rank 0 listens at HIRIS_ADDR, else MASTER_ADDR, else the loopback (if the ranks may be on one
+/// host), on port HIRIS_PORT, else MASTER_PORT + 1 (torchrun itself listens on MASTER_PORT).
+/// HIRIS_TOKEN is a secret that all ranks share, at least 16 bytes: needed for more than one rank,
+/// never printed. HIRIS_TIMEOUT_S limits every step, 60 seconds unless set.
+///
+///     HIRIS_TOKEN=$(openssl rand -hex 16) HIRIS_PORT=4711 mpirun -n 8 ./my_program
+///
+///     auto boot = hiris::join_environment();
+#pragma once
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "hiris/bootstrap/bootstrap.hpp"
+#include "hiris/bootstrap/detail/socket.hpp"
+#include "hiris/bootstrap/tcp.hpp"
+#include "hiris/bootstrap/threads.hpp"
+#include "hiris/error.hpp"
+
+namespace hiris {
+
+namespace detail {
+
+/// A variable of the environment; one that is set to nothing counts as not set.
+inline std::optional<std::string> variable(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+/// A whole number in a variable.
+/// @throws errc::invalid_argument naming variable, value and range for anything else.
+inline std::optional<long long> number(const char* name, long long low, long long high) {
+  const std::optional<std::string> text = variable(name);
+  if (!text) return std::nullopt;
+  long long value = 0;
+  const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (failure != std::errc() || end != text->data() + text->size() || value < low || value > high)
+    throw error(errc::invalid_argument, -1,
+                std::string(name) + " is '" + *text + "'; allowed are whole numbers from " +
+                    std::to_string(low) + " to " + std::to_string(high));
+  return value;
+}
+
+/// The variables of one launcher.
+struct launcher_variables {
+  const char* launcher;
+  const char* rank;
+  const char* size;
+  const char* local_rank;
+  const char* local_size;  ///< Ranks on this host, or null.
+  const char* hosts;       ///< Number of hosts, or null.
+};
+
+inline constexpr std::array<launcher_variables, 5> launchers = {{
+    {"hiris", "HIRIS_RANK", "HIRIS_SIZE", "HIRIS_LOCAL_RANK", nullptr, nullptr},
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", nullptr},
+    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE", nullptr},
+    {"PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", nullptr},
+    {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", nullptr, "SLURM_NNODES"},
+}};
+
+}  // namespace detail
+
+/// What the environment says.
+struct environment {
+  std::string launcher;  ///< Whose variables were read, e.g. "torchrun".
+  int rank = 0;          ///< 0 .. size-1.
+  int size = 1;          ///< Number of ranks.
+  int local_rank = 0;    ///< Number among the ranks of this host; `rank` where nothing says.
+  bool one_host = true;  ///< False if the launcher says that the ranks are on several.
+  std::chrono::milliseconds time_limit = default_time_limit;  ///< Of every step of set-up.
+};
+
+/// Whether a launcher's variables are there, so that this process is a rank.
+inline bool is_launched() {
+  for (const detail::launcher_variables& v : detail::launchers)
+    if (detail::variable(v.rank) || detail::variable(v.size)) return true;
+  return false;
+}
+
+/// Longest that a step of set-up may take: HIRIS_TIMEOUT_S, or the default.
+/// @throws errc::invalid_argument naming the value if it is not a number of seconds, 1 to 86400.
+inline std::chrono::milliseconds time_limit_from_environment() {
+  const auto seconds = detail::number("HIRIS_TIMEOUT_S", 1, 86400);
+  return seconds ? std::chrono::milliseconds(*seconds * 1000) : default_time_limit;
+}
+
+/// Reads rank and size.
+///
+/// @throws errc::invalid_argument naming variable, value and what is allowed: no launcher, half of
+/// a
+///         pair, not a number, a rank that is not below the size.
+inline environment read_environment() {
+  constexpr long long most = std::numeric_limits<std::int32_t>::max();
+  std::string names;
+  for (const detail::launcher_variables& v : detail::launchers) {
+    names += (names.empty() ? "" : "; ") + std::string(v.rank) + " and " + v.size;
+    const bool has_rank = detail::variable(v.rank).has_value();
+    const bool has_size = detail::variable(v.size).has_value();
+    if (!has_rank && !has_size) continue;
+    if (has_rank != has_size)
+      throw error(errc::invalid_argument, -1,
+                  std::string(has_rank ? v.rank : v.size) + " is set, but " +
+                      (has_rank ? v.size : v.rank) + " is not; both or none are allowed");
+    environment e;
+    e.launcher = v.launcher;
+    e.size = static_cast<int>(*detail::number(v.size, 1, most));
+    e.rank = static_cast<int>(*detail::number(v.rank, 0, e.size - 1));
+    e.local_rank = static_cast<int>(detail::number(v.local_rank, 0, e.size - 1).value_or(e.rank));
+    if (v.local_size != nullptr)
+      e.one_host = detail::number(v.local_size, 1, most).value_or(e.size) == e.size;
+    if (v.hosts != nullptr) e.one_host = detail::number(v.hosts, 1, most).value_or(1) == 1;
+    e.time_limit = time_limit_from_environment();
+    return e;
+  }
+  throw error(errc::invalid_argument, -1,
+              "no launcher has set rank and size; allowed are " + names);
+}
+
+/// Joins the ranks that the launcher started. Collective; returns once all have come.
+///
+/// Caller  host. The channel lives as long as rank 0's end of it: end a job with a barrier.
+/// @throws as read_environment and connect_tcp; errc::invalid_argument naming a variable that is
+///         missing (HIRIS_TOKEN, HIRIS_PORT, HIRIS_ADDR) or malformed.
+inline std::shared_ptr<bootstrap> join_environment() {
+  const environment e = read_environment();
+  if (e.size == 1) return thread_group(1, e.time_limit).join(0);
+  tcp_options options;
+  options.rank = e.rank;
+  options.size = e.size;
+  options.time_limit = e.time_limit;
+  const auto missing = [&](const std::string& text) {
+    return error(errc::invalid_argument, e.rank, text);
+  };
+
+  const std::optional<std::string> token = detail::variable("HIRIS_TOKEN");
+  if (!token || token->size() < min_token_bytes)
+    throw missing((token ? "HIRIS_TOKEN has " + std::to_string(token->size()) + " bytes"
+                         : std::string("HIRIS_TOKEN is not set")) +
+                  "; it must be the same secret on all ranks, at least " +
+                  std::to_string(min_token_bytes) + " bytes");
+  options.token = *token;
+
+  if (const auto named = detail::variable("HIRIS_ADDR"))
+    options.address = *named;
+  else if (const auto master = detail::variable("MASTER_ADDR"))
+    options.address = *master;
+  else if (!e.one_host)
+    throw missing("HIRIS_ADDR is not set (nor MASTER_ADDR), and " + e.launcher +
+                  " says that the ranks are on several hosts; allowed is the address of rank 0");
+
+  if (const auto port = detail::number("HIRIS_PORT", 1, 65535))
+    options.port = static_cast<std::uint16_t>(*port);
+  else if (const auto master = detail::number("MASTER_PORT", 1, 65534))
+    options.port = static_cast<std::uint16_t>(*master + 1);
+  else
+    throw missing("HIRIS_PORT is not set (nor MASTER_PORT); allowed are 1 to 65535");
+
+  // launch_processes binds the port before it starts anybody, and hands the socket to rank 0
+  if (const auto fd = detail::number("HIRIS_LISTEN_FD", 0, 1 << 20); fd && e.rank == 0) {
+    const int inherited = static_cast<int>(*fd);
+    int listening = 0;
+    socklen_t bytes = sizeof listening;
+    if (getsockopt(inherited, SOL_SOCKET, SO_ACCEPTCONN, &listening, &bytes) == 0 &&
+        listening == 1 && detail::port_of(inherited) == options.port) {
+      fcntl(inherited, F_SETFD, FD_CLOEXEC);
+      fcntl(inherited, F_SETFL, O_NONBLOCK);
+      options.listener = inherited;
+    }
+  }
+  return connect_tcp(options);
+}
+
+}  // namespace hiris
