@@ -5,8 +5,12 @@
 
 #include <atomic>
 #include <chrono>
-#include <numeric>
+#include <functional>
+#include <memory>
 #include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "support/errors.hpp"
 
@@ -23,65 +27,6 @@ double seconds_of(const std::function<void()>& f) {
   const auto start = std::chrono::steady_clock::now();
   f();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-TEST(Threads, GatherInRankOrder) {
-  for (int n = 1; n <= 8; ++n) {
-    std::atomic<int> ran = 0;
-    run_ranks(n, [&](channel boot) {
-      ASSERT_EQ(boot->size(), n);
-      std::vector<int> all(static_cast<std::size_t>(n), -1);
-      std::vector<int> expected(static_cast<std::size_t>(n));
-      for (int round = 0; round < 50; ++round) {
-        const int mine = 100 * round + boot->rank();
-        boot->all_gather(&mine, all.data(), sizeof mine, "round");
-        std::iota(expected.begin(), expected.end(), 100 * round);
-        ASSERT_EQ(all, expected);
-      }
-      ++ran;
-    });
-    EXPECT_EQ(ran, n);
-  }
-}
-
-TEST(Threads, BarrierWaitsForAll) {
-  std::atomic<int> came = 0;
-  run_ranks(5, [&](channel boot) {
-    if (boot->rank() == 3) std::this_thread::sleep_for(50ms);
-    ++came;
-    boot->barrier("meet");
-    EXPECT_EQ(came, 5);
-  });
-}
-
-TEST(Threads, GatherOfNothingAndOfMuch) {
-  run_ranks(3, [](channel boot) {
-    boot->all_gather(nullptr, nullptr, 0, "nothing");
-    const std::vector<int> mine(100'003, boot->rank());
-    std::vector<int> all(3 * mine.size());
-    boot->all_gather(mine.data(), all.data(), mine.size() * sizeof(int), "much");
-    for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], int(i / mine.size()));
-  });
-}
-
-TEST(Threads, SplitOrdersByKeyThenRank) {
-  run_ranks(7, [](channel boot) {
-    const int color = boot->rank() == 6 ? -1 : boot->rank() % 2;
-    const auto team = boot->split(color, boot->rank() == 4 ? -5 : 0, "teams");
-    if (color < 0) {
-      EXPECT_EQ(team, nullptr);
-      return;
-    }
-    ASSERT_EQ(team->size(), 3);
-    const int mine = boot->rank();
-    std::vector<int> all(3);
-    team->all_gather(&mine, all.data(), sizeof mine, "within");
-    EXPECT_EQ(all, color == 0 ? (std::vector<int>{4, 0, 2}) : (std::vector<int>{1, 3, 5}));
-    EXPECT_EQ(all[static_cast<std::size_t>(team->rank())], boot->rank());
-    const auto pair = team->split(team->rank() == 0 ? 0 : 1, 0, "again");
-    EXPECT_EQ(pair->size(), team->rank() == 0 ? 1 : 2);
-    pair->barrier("within the pair");
-  });
 }
 
 TEST(Threads, FirstErrorIsRethrownAndTheOthersEndAtOnce) {

@@ -80,7 +80,8 @@ class tcp_server {
     nonce server_nonce{};
     std::string in;  ///< What has come of the `wanted` bytes.
     std::size_t wanted = sizeof(proof);
-    std::string out;          ///< What is still to be sent.
+    std::string out;  ///< What is to be sent; the first `sent` bytes are.
+    std::size_t sent = 0;
     bool last_words = false;  ///< To be closed once `out` is sent.
     bool goodbye = false;     ///< The rank left in good order.
     bool gone = false;
@@ -313,15 +314,18 @@ class tcp_server {
   }
 
   void send_some(connection& c) {
-    while (!c.out.empty() && !c.gone) {
-      const ssize_t n = send(c.fd.get(), c.out.data(), c.out.size(), MSG_NOSIGNAL);
+    while (c.sent < c.out.size() && !c.gone) {
+      const ssize_t n =
+          send(c.fd.get(), c.out.data() + c.sent, c.out.size() - c.sent, MSG_NOSIGNAL);
       if (n >= 0)
-        c.out.erase(0, static_cast<std::size_t>(n));
+        c.sent += static_cast<std::size_t>(n);
       else if (errno == EAGAIN || errno == EWOULDBLOCK)
         return;
       else if (errno != EINTR)
-        c.out.clear();  // its end shows in what is received
+        break;  // its end shows in what is received
     }
+    c.out.clear();
+    c.sent = 0;
     if (c.last_words) {
       shutdown(c.fd.get(), SHUT_WR);
       c.gone = true;

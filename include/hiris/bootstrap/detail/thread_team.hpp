@@ -116,8 +116,8 @@ class thread_team {
         hub_->break_with(gone.front(), describe_departure(step, gone));
         throw error(errc::bootstrap_failed, hub_->culprit, hub_->cause);
       }
-      if (hub_->changed.wait_until(lock, end) == std::cv_status::timeout &&
-          meeting_ == number && !hub_->broken) {
+      if (hub_->changed.wait_until(lock, end) == std::cv_status::timeout && meeting_ == number &&
+          !hub_->broken) {
         const std::vector<int> late = missing(slots, false);
         hub_->break_with(late.front(), name_step(step) + name_ranks(late) +
                                            " did not come within " +
