@@ -64,9 +64,11 @@ class rank_runner {
   using clock = std::chrono::steady_clock;
 
   hiris::heap_options heap_options() const {
+    // A, and twice an inbox of all of A in whole tiles, for one strategy after the other.
+    const std::int64_t padded = (options_.m + 128) * (options_.k + 512 * options_.ranks);
     hiris::heap_options h;
-    h.data_bytes = 4 * options_.m * (options_.k + 4096 * options_.ranks) + (std::int64_t{64} << 20);
-    h.signals = 1 << 15;
+    h.data_bytes = 6 * padded + (std::int64_t{16} << 20);
+    h.signals = 1 << 14;
     h.wait_budget = std::chrono::nanoseconds(std::llround(options_.wait_budget_s * 1e9));
     return h;
   }
@@ -103,18 +105,18 @@ class rank_runner {
       world_.barrier("computing the reference");
     }
     const progress step("copying A and B to the devices", world_.rank() == 0);
-    a_ = hiris::platform::device_buffer<T>(
-        static_cast<std::size_t>(std::max<std::int64_t>(1, options_.m * own_k())));
+    const std::int64_t longest = *std::max_element(shards_.begin(), shards_.end());
+    a_ = heap_.allocate<T>(options_.m * longest);  // in the heap, since pull reads it where it is
     b_ = hiris::platform::device_buffer<T>(static_cast<std::size_t>(options_.k * options_.n));
     c_ = hiris::platform::device_buffer<T>(static_cast<std::size_t>(options_.m * options_.n));
     b_.copy_from(reinterpret_cast<const T*>(data_.b()));
-    std::vector<T> shard(a_.size());
+    std::vector<T> shard(static_cast<std::size_t>(options_.m * own_k()));
     std::int64_t begin = 0;
     for (int r = 0; r < world_.rank(); ++r) begin += shards_[static_cast<std::size_t>(r)];
     for (std::int64_t i = 0; i < options_.m; ++i)
       for (std::int64_t x = 0; x < own_k(); ++x)
         shard[static_cast<std::size_t>(i * own_k() + x)] = T{data_.a()[i * options_.k + begin + x]};
-    a_.copy_from(shard);
+    hiris::platform::copy_now(a_.data(), shard.data(), shard.size() * sizeof(T));
     world_.barrier("copying A and B");
   }
 
@@ -151,6 +153,12 @@ class rank_runner {
     return worst_of(all);
   }
 
+  static hiris::strategy named(const std::string& name) {
+    for (hiris::strategy s : all_strategies)
+      if (name == hiris::to_string(s)) return s;
+    throw hiris::error(hiris::errc::invalid_argument, -1, "there is no strategy '" + name + "'");
+  }
+
   int timed_calls() const {
     const bool emulated = hiris::platform::describe(world_.device()).arch == "emulated";
     return options_.iterations.value_or(emulated ? 0 : 20);
@@ -162,7 +170,7 @@ class rank_runner {
     world_.barrier("start of a call");
     const auto begun = clock::now();
     op.run(stream_, a_.data(), b_.data(), c_.data());
-    heap_.synchronize(stream_);
+    op.synchronize(stream_);
     return std::chrono::duration<double, std::micro>(clock::now() - begun).count();
   }
 
@@ -199,14 +207,15 @@ class rank_runner {
   hiris::symmetric_heap heap_;
   std::vector<std::int64_t> shards_;
   hiris::platform::owned_stream stream_;
-  hiris::platform::device_buffer<T> a_, b_, c_;
+  hiris::symmetric_array<T> a_;
+  hiris::platform::device_buffer<T> b_, c_;
 };
 
 /// Runs one rank with T and the layout that the options ask for.
 template <class T>
 bool run_rank_of(std::shared_ptr<hiris::bootstrap> boot, const options& o, shared_case& data) {
   if (o.b_layout == layout::nk)
-    return rank_runner<T, hiris::matrix_layout::col_major>(std::move(boot), o, data).run();
+    return rank_runner<T, hiris::matrix_layout::column_major>(std::move(boot), o, data).run();
   return rank_runner<T, hiris::matrix_layout::row_major>(std::move(boot), o, data).run();
 }
 
