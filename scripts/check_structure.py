@@ -83,7 +83,7 @@ class Checker:
 
     @staticmethod
     def is_backend(name):
-        return re.search(r"platform/.*_(cpu|cuda|amd)(_\w+)?\.hpp$", name) is not None \
+        return re.search(r"platform/.*_(cpu|cuda|amd|gpu)(_\w+)?\.hpp$", name) is not None \
             or name.startswith(("include/hiris/platform/cpu/", "include/hiris/platform/detail/"))
 
     def is_ladder(self, name):

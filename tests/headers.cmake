@@ -5,7 +5,7 @@ find_package(MPI COMPONENTS CXX QUIET)
 set(header_sources)
 foreach(header IN LISTS HIRIS_HEADERS)
   file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR}/include ${header})
-  if(name MATCHES "_(cpu|cuda|amd)(_[a-z0-9_]+)?\\.hpp$" OR
+  if(name MATCHES "_(cpu|cuda|amd|gpu)(_[a-z0-9_]+)?\\.hpp$" OR
      (name MATCHES "/platform/(cpu|cuda|amd)/" AND NOT CMAKE_MATCH_1 STREQUAL HIRIS_PLATFORM))
     continue()
   endif()

@@ -9,12 +9,14 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "hiris/bootstrap/launcher.hpp"
 #include "hiris/bootstrap/threads.hpp"
 #include "options.hpp"
 #include "run.hpp"
 #include "shared_case.hpp"
+#include "strategies.hpp"
 
 namespace {
 
@@ -38,8 +40,7 @@ bool run(const options& o) {
 
 int main(int argc, char** argv) {
   int status = 0;
-  const std::optional<options> o =
-      parse(argc, argv, {"bulk_synchronous", "pull", "push", "push_fused"}, status);
+  const std::optional<options> o = parse(argc, argv, strategy_names(), status);
   if (!o) return status;
   try {
     return run(*o) ? 0 : 1;

@@ -25,6 +25,7 @@
 #include "reference.hpp"
 #include "report.hpp"
 #include "shared_case.hpp"
+#include "strategies.hpp"
 
 namespace ag_gemm {
 
@@ -123,7 +124,7 @@ class rank_runner {
   std::int64_t own_k() const { return shards_[static_cast<std::size_t>(world_.rank())]; }
 
   result run_strategy(const std::string& name) {
-    hiris::all_gather_gemm<T, B> op(heap_, {options_.m, options_.n, shards_}, strategy_named(name));
+    hiris::all_gather_gemm<T, B> op(heap_, {options_.m, options_.n, shards_}, strategy_of(name));
     result r{};
     const int iterations = timed_calls();
     std::vector<double> times;
@@ -151,12 +152,6 @@ class rank_runner {
     std::vector<result> all(static_cast<std::size_t>(world_.size()));
     world_.channel().all_gather(&r, all.data(), sizeof r, "exchange of results");
     return worst_of(all);
-  }
-
-  static hiris::strategy named(const std::string& name) {
-    for (hiris::strategy s : all_strategies)
-      if (name == hiris::to_string(s)) return s;
-    throw hiris::error(hiris::errc::invalid_argument, -1, "there is no strategy '" + name + "'");
   }
 
   int timed_calls() const {
