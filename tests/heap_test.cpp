@@ -255,16 +255,16 @@ TEST_F(Heap, PointersOutsideAreNotSymmetric) {
     EXPECT_TRUE(heap.contains(signals.data() + 1));
     EXPECT_FALSE(heap.contains(signals.data() + 2));
     EXPECT_EQ(heap.offset_of(signals.data() + 1), 128u);
-    const std::string range = "[" + hiris::detail::hex(block.data()) + ", ";
+    const std::string range = "[" + hiris::detail::address_text(block.data()) + ", ";
     expect_error(errc::not_symmetric, w.rank(), {"pointer 0x0 ", range},
                  [&] { heap.offset_of(static_cast<const void*>(nullptr)); });
-    expect_error(errc::not_symmetric, w.rank(), {hiris::detail::hex(&on_stack), range},
+    expect_error(errc::not_symmetric, w.rank(), {hiris::detail::address_text(&on_stack), range},
                  [&] { heap.offset_of(&on_stack); });
     expect_error(errc::not_symmetric, w.rank(), {"data segment"},
                  [&] { heap.offset_of(static_cast<const void*>(signals.data())); });
     const int* freed = block.data();
     block.reset();
-    expect_error(errc::not_symmetric, w.rank(), {hiris::detail::hex(freed)},
+    expect_error(errc::not_symmetric, w.rank(), {hiris::detail::address_text(freed)},
                  [&] { heap.offset_of(freed); });
   });
 }

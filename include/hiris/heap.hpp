@@ -220,20 +220,20 @@ class symmetric_heap {
     });
   }
 
-  static bool holds(const void* pointer, const detail::segment& in,
+  static bool holds(const void* pointer, const detail::memory_segment& in,
                     const detail::block_ledger& ledger) {
     const auto base = reinterpret_cast<std::uintptr_t>(in.base());
     const auto at = reinterpret_cast<std::uintptr_t>(pointer);
     return at >= base && ledger.holds(at - base, 1);
   }
-  std::uint64_t offset_in(const void* pointer, const detail::segment& in,
+  std::uint64_t offset_in(const void* pointer, const detail::memory_segment& in,
                           const detail::block_ledger& ledger, const char* kind) const {
     if (holds(pointer, in, ledger))
       return static_cast<std::uint64_t>(static_cast<const char*>(pointer) - in.base());
     throw error(errc::not_symmetric, world_.rank(),
-                "pointer " + detail::hex(pointer) + " is in no allocated block of the " + kind +
-                    " segment; allowed are blocks in [" + detail::hex(in.base()) + ", " +
-                    detail::hex(in.base() + in.bytes()) + ")");
+                "pointer " + detail::address_text(pointer) + " is in no allocated block of the " +
+                    kind + " segment; allowed are blocks in [" + detail::address_text(in.base()) +
+                    ", " + detail::address_text(in.base() + in.bytes()) + ")");
   }
 
   void require_open() const {

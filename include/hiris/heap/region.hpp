@@ -20,7 +20,7 @@
 #include "hiris/context.hpp"
 #include "hiris/error.hpp"
 #include "hiris/heap/detail/heap_memory.hpp"
-#include "hiris/heap/detail/nonce.hpp"
+#include "hiris/heap/detail/memory_proof.hpp"
 #include "hiris/heap/detail/peer_map.hpp"
 #include "hiris/heap/detail/team_windows.hpp"
 #include "hiris/world.hpp"
@@ -40,8 +40,8 @@ struct region_mapping {
 
 /// Throws errc::invalid_argument unless `[base, base + bytes)` is of one device allocation.
 inline void require_device_memory(const world& w, const char* base, std::uint64_t bytes) {
-  const std::string given =
-      "registration of " + std::to_string(bytes) + " bytes at " + (base ? hex(base) : "null");
+  const std::string given = "registration of " + std::to_string(bytes) + " bytes at " +
+                            (base ? address_text(base) : "null");
   constexpr const char* allowed = "; allowed is device memory, all of one allocation";
   if (base == nullptr) throw error(errc::invalid_argument, w.rank(), given + allowed);
   platform::allocation_range range{};
@@ -65,7 +65,7 @@ inline void require_device_memory(const world& w, const char* base, std::uint64_
 inline std::unique_ptr<region_mapping> map_region(const world& w, const heap_memory& memory,
                                                   char* base, std::uint64_t bytes) {
   constexpr const char* what = "registered region";
-  nonce before;
+  memory_proof before;
   bool written = false;
   auto mapping = std::make_unique<region_mapping>();
   const auto restore = [&] {
@@ -76,9 +76,9 @@ inline std::unique_ptr<region_mapping> map_region(const world& w, const heap_mem
     const memory_offer mine = w.collectively("registration of a region", [&] {
       const platform::device_guard guard(w.device());
       require_device_memory(w, base, bytes);
-      before = read_nonce(base, bytes, memory.stream());
+      before = read_proof(base, bytes, memory.stream());
       written = true;
-      return make_offer(w, base, bytes, write_nonce(base, bytes, memory.stream()));
+      return make_offer(w, base, bytes, write_proof(base, bytes, memory.stream()));
     });
     mapping->peers = peer_map(w, exchange_offers(w, mine, what), memory.stream(), what);
     w.collectively("windows of a region", [&] {

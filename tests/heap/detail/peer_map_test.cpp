@@ -18,9 +18,9 @@ using hiris::world;
 using hiris::detail::exchange_offers;
 using hiris::detail::make_offer;
 using hiris::detail::memory_offer;
+using hiris::detail::memory_segment;
 using hiris::detail::peer_map;
-using hiris::detail::segment;
-using hiris::detail::write_nonce;
+using hiris::detail::write_proof;
 using hiris::test::expect_error;
 using hiris::test::on_ranks;
 
@@ -31,12 +31,13 @@ constexpr std::uint64_t bytes = 5000;
 /// A segment, and what it offers.
 struct fixture {
   explicit fixture(const world& w)
-      : mine(std::make_shared<segment>(w.device(), bytes, hiris::platform::memory_kind::data)) {
-    const auto proof = write_nonce(mine->base(), bytes, stream);
+      : mine(std::make_shared<memory_segment>(w.device(), bytes,
+                                              hiris::platform::memory_kind::data)) {
+    const auto proof = write_proof(mine->base(), bytes, stream);
     offers = exchange_offers(w, make_offer(w, mine->base(), bytes, proof, &mine), "test segment");
   }
   hiris::platform::owned_stream stream;
-  std::shared_ptr<segment> mine;
+  std::shared_ptr<memory_segment> mine;
   std::vector<memory_offer> offers;
 };
 
@@ -90,7 +91,7 @@ TEST_F(PeerMap, ASegmentOutlivesItsOwnersHandle) {
     f.mine.reset();
     w.barrier("owners have let go");
     for (int r = 0; r < w.size(); ++r)
-      EXPECT_EQ(hiris::detail::read_nonce(map.base(r), bytes, f.stream),
+      EXPECT_EQ(hiris::detail::read_proof(map.base(r), bytes, f.stream),
                 f.offers[static_cast<std::size_t>(r)].proof);
     w.barrier("read");
   });

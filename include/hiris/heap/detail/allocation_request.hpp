@@ -22,7 +22,7 @@
 
 #include "hiris/error.hpp"
 #include "hiris/heap/detail/block_ledger.hpp"
-#include "hiris/heap/detail/segment.hpp"
+#include "hiris/heap/detail/memory_segment.hpp"
 #include "hiris/world.hpp"
 
 namespace hiris::detail {

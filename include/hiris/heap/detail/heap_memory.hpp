@@ -20,9 +20,9 @@
 
 #include "hiris/context.hpp"
 #include "hiris/error.hpp"
-#include "hiris/heap/detail/nonce.hpp"
+#include "hiris/heap/detail/memory_proof.hpp"
+#include "hiris/heap/detail/memory_segment.hpp"
 #include "hiris/heap/detail/peer_map.hpp"
-#include "hiris/heap/detail/segment.hpp"
 #include "hiris/heap/detail/window_tables.hpp"
 #include "hiris/heap/options.hpp"
 #include "hiris/platform/runtime.hpp"
@@ -92,8 +92,8 @@ class heap_memory {
   bool is_open() const noexcept { return is_open_; }
   /// Random; the same on all ranks of this heap, and of no other.
   const std::array<std::byte, 16>& id() const noexcept { return id_; }
-  const segment& data() const noexcept { return *data_; }
-  const segment& signals() const noexcept { return *signals_; }
+  const memory_segment& data() const noexcept { return *data_; }
+  const memory_segment& signals() const noexcept { return *signals_; }
   const peer_map& data_map() const noexcept { return data_map_; }
   const peer_map& signal_map() const noexcept { return signal_map_; }
   /// Of all ranks; device memory.
@@ -132,9 +132,10 @@ class heap_memory {
       fault_ = platform::device_buffer<fault_record>(1, platform::memory_kind::host);
       *fault_.data() = {};
       tables_ = std::make_shared<window_tables>();
-      data_ = std::make_shared<segment>(world_.device(), data_bytes, platform::memory_kind::data);
-      signals_ =
-          std::make_shared<segment>(world_.device(), signal_bytes, platform::memory_kind::signal);
+      data_ = std::make_shared<memory_segment>(world_.device(), data_bytes,
+                                               platform::memory_kind::data);
+      signals_ = std::make_shared<memory_segment>(world_.device(), signal_bytes,
+                                                  platform::memory_kind::signal);
       data_offer = offer(data_);
       signal_offer = offer(signals_);
     });
@@ -148,8 +149,8 @@ class heap_memory {
     is_open_ = true;
   }
 
-  memory_offer offer(const std::shared_ptr<segment>& mine) const {
-    const nonce proof = write_nonce(mine->base(), mine->bytes(), stream());
+  memory_offer offer(const std::shared_ptr<memory_segment>& mine) const {
+    const memory_proof proof = write_proof(mine->base(), mine->bytes(), stream());
     return make_offer(world_, mine->base(), mine->bytes(), proof, &mine);
   }
 
@@ -184,7 +185,7 @@ class heap_memory {
   platform::device_buffer<fault_record> fault_;
   std::shared_ptr<window_tables> tables_;  // shared with the tables that are alive
   std::shared_ptr<const window> windows_;
-  std::shared_ptr<segment> data_, signals_;
+  std::shared_ptr<memory_segment> data_, signals_;
   peer_map data_map_, signal_map_;
 };
 

@@ -20,8 +20,8 @@
 
 #include "hiris/error.hpp"
 #include "hiris/heap/detail/ipc_cache.hpp"
-#include "hiris/heap/detail/nonce.hpp"
-#include "hiris/heap/detail/segment.hpp"
+#include "hiris/heap/detail/memory_proof.hpp"
+#include "hiris/heap/detail/memory_segment.hpp"
 #include "hiris/platform/runtime.hpp"
 #include "hiris/world.hpp"
 
@@ -29,11 +29,12 @@ namespace hiris::detail {
 
 /// What a rank tells the others of its memory. Trivially copyable: it travels as bytes.
 struct memory_offer {
-  char* base;                              ///< Address in its owner's process.
-  std::uint64_t bytes;                     ///< Size; may differ between ranks.
-  const std::shared_ptr<segment>* keeper;  ///< For ranks of its process; null: nothing to hold.
-  platform::ipc_handle handle;             ///< For ranks of other processes; zero if none.
-  nonce proof;                             ///< What its owner wrote at both ends.
+  char* base;           ///< Address in its owner's process.
+  std::uint64_t bytes;  ///< Size; may differ between ranks.
+  const std::shared_ptr<memory_segment>*
+      keeper;                   ///< For ranks of its process; null: nothing to hold.
+  platform::ipc_handle handle;  ///< For ranks of other processes; zero if none.
+  memory_proof proof;           ///< What its owner wrote at both ends.
 };
 
 /// Whether any rank of `w` lives in another process than this one.
@@ -46,8 +47,9 @@ inline bool has_other_processes(const world& w) {
 /// This rank's offer of `[base, base + bytes)`.
 ///
 /// @throws errc::runtime_failed if the runtime cannot export the memory (host memory, for one).
-inline memory_offer make_offer(const world& w, char* base, std::uint64_t bytes, const nonce& proof,
-                               const std::shared_ptr<segment>* keeper = nullptr) {
+inline memory_offer make_offer(const world& w, char* base, std::uint64_t bytes,
+                               const memory_proof& proof,
+                               const std::shared_ptr<memory_segment>* keeper = nullptr) {
   memory_offer mine{base, bytes, keeper, {}, proof};
   if (has_other_processes(w)) mine.handle = platform::ipc_export(base);
   return mine;
@@ -81,7 +83,7 @@ class peer_map {
         } catch (const error& e) {
           throw error(errc::mapping_failed, w.rank(), of_rank(what, r) + ": " + e.what());
         }
-        if (read_nonce(base(r), offer.bytes, stream) != offer.proof)
+        if (read_proof(base(r), offer.bytes, stream) != offer.proof)
           throw error(errc::mapping_failed, w.rank(),
                       of_rank(what, r) +
                           " was mapped, but holds other bytes than the nonce of its "
@@ -96,8 +98,8 @@ class peer_map {
  private:
   struct peer {
     char* base = nullptr;
-    std::shared_ptr<segment> kept;  // a segment of this process
-    std::shared_ptr<char> opened;   // the base of another process's allocation
+    std::shared_ptr<memory_segment> kept;  // a segment of this process
+    std::shared_ptr<char> opened;          // the base of another process's allocation
   };
 
   static std::string of_rank(std::string_view what, int rank) {

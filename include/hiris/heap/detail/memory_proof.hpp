@@ -5,8 +5,8 @@
 /// The owner writes random bytes into both ends of its memory and tells them over the bootstrap;
 /// who maps the memory reads them back. A mapping of anything else, or of too little, is found out.
 ///
-///     nonce mine = write_nonce(base, bytes, stream);      // owner
-///     bool same = read_nonce(mapped, bytes, stream) == mine;   // peer, through its mapping
+///     memory_proof mine = write_proof(base, bytes, stream);      // owner
+///     bool same = read_proof(mapped, bytes, stream) == mine;   // peer, through its mapping
 #pragma once
 
 #include <sys/random.h>
@@ -25,14 +25,14 @@
 namespace hiris::detail {
 
 /// Bytes at the two ends of a piece of memory. Of a small piece, the ends may overlap.
-struct nonce {
+struct memory_proof {
   std::array<std::byte, 16> head{};
   std::array<std::byte, 16> tail{};
-  bool operator==(const nonce&) const = default;
+  bool operator==(const memory_proof&) const = default;
 };
 
 /// Size of an end of a piece of `bytes` bytes.
-inline std::size_t nonce_bytes(std::uint64_t bytes) {
+inline std::size_t proof_bytes(std::uint64_t bytes) {
   return static_cast<std::size_t>(std::min<std::uint64_t>(bytes, 16));
 }
 
@@ -54,30 +54,30 @@ inline void fill_random(void* to, std::size_t bytes) {
 }
 
 /// What stands at the ends of `[base, base + bytes)`. Waits for the stream.
-inline nonce read_nonce(const char* base, std::uint64_t bytes, platform::stream stream) {
-  nonce seen;
-  const std::size_t n = nonce_bytes(bytes);
+inline memory_proof read_proof(const char* base, std::uint64_t bytes, platform::stream stream) {
+  memory_proof seen;
+  const std::size_t n = proof_bytes(bytes);
   platform::copy(seen.head.data(), base, n, stream);
   platform::copy(seen.tail.data(), base + (bytes - n), n, stream);
   platform::synchronize(stream);
   return seen;
 }
 
-/// Puts `value` back at the ends, as read_nonce() found it. Waits for the stream.
-inline void restore_ends(char* base, std::uint64_t bytes, const nonce& value,
+/// Puts `value` back at the ends, as read_proof() found it. Waits for the stream.
+inline void restore_ends(char* base, std::uint64_t bytes, const memory_proof& value,
                          platform::stream stream) {
-  const std::size_t n = nonce_bytes(bytes);
+  const std::size_t n = proof_bytes(bytes);
   platform::copy(base, value.head.data(), n, stream);
   platform::copy(base + (bytes - n), value.tail.data(), n, stream);
   platform::synchronize(stream);
 }
 
 /// Writes random bytes at both ends and returns what then stands there. Waits for the stream.
-inline nonce write_nonce(char* base, std::uint64_t bytes, platform::stream stream) {
-  nonce value;
+inline memory_proof write_proof(char* base, std::uint64_t bytes, platform::stream stream) {
+  memory_proof value;
   fill_random(&value, sizeof value);
   restore_ends(base, bytes, value, stream);
-  return read_nonce(base, bytes, stream);
+  return read_proof(base, bytes, stream);
 }
 
 }  // namespace hiris::detail

@@ -5,7 +5,7 @@
 /// Held by shared pointer: ranks that are threads of one process hold each other's segments, so a
 /// segment outlives every pointer to it whatever order the ranks leave in.
 ///
-///     auto mine = std::make_shared<segment>(device, 1 << 30, platform::memory_kind::data);
+///     auto mine = std::make_shared<memory_segment>(device, 1 << 30, platform::memory_kind::data);
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace hiris::detail {
 inline constexpr std::uint64_t max_alignment = std::uint64_t{2} << 20;
 
 /// An address as it appears in texts.
-inline std::string hex(const void* pointer) {
+inline std::string address_text(const void* pointer) {
   char text[32];
   std::snprintf(text, sizeof text, "0x%llx",
                 static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(pointer)));
@@ -30,11 +30,11 @@ inline std::string hex(const void* pointer) {
 }
 
 /// Owns device memory whose base is aligned to `max_alignment`.
-class segment {
+class memory_segment {
  public:
   /// @param bytes Size, at least 1; the memory is not initialised.
   /// @throws errc::out_of_memory if the device has no room.
-  segment(int device, std::uint64_t bytes, platform::memory_kind kind)
+  memory_segment(int device, std::uint64_t bytes, platform::memory_kind kind)
       : device_(device), kind_(kind), bytes_(bytes) {
     const platform::device_guard guard(device);
     memory_ = platform::allocate(bytes, kind);
@@ -43,9 +43,9 @@ class segment {
       memory_ = platform::allocate(bytes + max_alignment, kind);
     }
   }
-  segment(const segment&) = delete;
-  segment& operator=(const segment&) = delete;
-  ~segment() {
+  memory_segment(const memory_segment&) = delete;
+  memory_segment& operator=(const memory_segment&) = delete;
+  ~memory_segment() {
     try {
       const platform::device_guard guard(device_);
       platform::deallocate(memory_, kind_);
