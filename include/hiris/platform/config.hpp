@@ -40,3 +40,13 @@
 #define HIRIS_DEVICE __device__ __forceinline__
 #define HIRIS_HOST_DEVICE __host__ __device__ __forceinline__
 #endif
+
+/// In front of a loop: unroll it whole, so that the arrays it indexes stay in registers, or not at
+/// all, where a path that is rarely taken should stay small. The emulator leaves both to the compiler.
+#if defined(HIRIS_PLATFORM_CPU)
+#define HIRIS_UNROLL
+#define HIRIS_NO_UNROLL
+#else
+#define HIRIS_UNROLL _Pragma("unroll")
+#define HIRIS_NO_UNROLL _Pragma("unroll 1")
+#endif

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What an all-gather + GEMM is asked to do, how it is going to, and what that costs. Host only, no
+/// device needed.
+///
+///     all_gather_gemm_problem problem{16, 28672, {1024, 1024}};       // m, n, columns of each rank
+///     strategy s = choose_strategy(problem);                          // what `automatic` becomes
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hiris/comm/shard.hpp"
+#include "hiris/tile/config.hpp"
+
+namespace hiris {
+
+/// How A travels between the ranks. See docs of comm/ for what each promises.
+enum class strategy : std::uint8_t {
+  bulk_synchronous,  ///< Ship everything, barrier of all ranks, multiply: three launches.
+  pull,              ///< The main loop loads the peers' shards where they lie: one launch.
+  push,              ///< Ship tile by tile with a signal each, multiply waits a tile: two launches.
+  push_fused,        ///< As push, in one launch.
+  automatic          ///< Chosen by shape; see choose_strategy().
+};
+
+/// Name of a strategy, e.g. "push_fused".
+inline const char* to_string(strategy s) noexcept {
+  switch (s) {
+    case strategy::bulk_synchronous:
+      return "bulk_synchronous";
+    case strategy::pull:
+      return "pull";
+    case strategy::push:
+      return "push";
+    case strategy::push_fused:
+      return "push_fused";
+    case strategy::automatic:
+      return "automatic";
+  }
+  return "unknown";
+}
+
+/// C [m, n] = [A_0 | ... | A_{W-1}] B. The same on all ranks.
+struct all_gather_gemm_problem {
+  std::int64_t m;                      ///< Rows of A and C, at least 1.
+  std::int64_t n;                      ///< Columns of B and C, at least 1.
+  std::vector<std::int64_t> k_shards;  ///< [world] columns of A_r; each may be 0, not all.
+
+  /// Columns of all shards.
+  std::int64_t k() const {
+    std::int64_t sum = 0;
+    for (const std::int64_t shard : k_shards) sum += shard;
+    return sum;
+  }
+};
+
+/// What one call costs one rank beyond the multiplication itself.
+struct taxes {
+  std::int64_t launches;         ///< Kernels.
+  std::int64_t global_barriers;  ///< Barriers of all ranks.
+  std::int64_t staged_bytes;     ///< Bytes of A that it writes into inboxes, to be read again there.
+  std::int64_t remote_bytes;     ///< Bytes of A that it stores to or loads from peers.
+  std::int64_t signals;          ///< Arrivals that it sends.
+
+  friend bool operator==(const taxes&, const taxes&) = default;
+};
+
+/// Block tile by the number of rows.
+enum class tile_choice : std::uint8_t { skinny, medium, square };
+
+/// The smallest tile that holds all rows, and the largest where none does: rows of a tile beyond m
+/// are multiplied for nothing.
+inline tile_choice choose_tile(std::int64_t m) {
+  return m <= tile::skinny::m ? tile_choice::skinny
+         : m <= tile::medium::m ? tile_choice::medium
+                                : tile_choice::square;
+}
+
+/// Calls `f` with an object of the chosen tile configuration.
+template <class F>
+decltype(auto) with_tile(tile_choice choice, F&& f) {
+  switch (choice) {
+    case tile_choice::skinny:
+      return f(tile::skinny{});
+    case tile_choice::medium:
+      return f(tile::medium{});
+    default:
+      return f(tile::square{});
+  }
+}
+
+/// What `automatic` becomes.
+///
+/// One rank: `push`, which then is a plain GEMM in one launch. Up to four column blocks: `pull`,
+/// since each byte of A crosses the link at most four times and nothing is staged. Otherwise
+/// `push_fused`, which overlaps the journey with the multiplication of the rank's own shard and
+/// spares a launch. Every rank chooses alike, as the problem is the same.
+inline strategy choose_strategy(const all_gather_gemm_problem& p) {
+  if (p.k_shards.size() == 1) return strategy::push;
+  const std::int64_t tile_n =
+      with_tile(choose_tile(p.m), [](auto t) { return std::int64_t{decltype(t)::n}; });
+  return (p.n + tile_n - 1) / tile_n <= 4 ? strategy::pull : strategy::push_fused;
+}
+
+/// How the gathered matrix is cut for a strategy. `pull` has one communication tile a source.
+inline comm::geometry plan_geometry(const all_gather_gemm_problem& p, strategy s) {
+  return with_tile(choose_tile(p.m), [&](auto t) {
+    using tile_type = decltype(t);
+    if (s == strategy::pull) return comm::make_geometry(p.m, p.k_shards, 1 << 30, tile_type::k, 1 << 30);
+    // About 64 KiB a tile: enough that its poll and acquire are cheap beside its multiplication.
+    const int chunk_k = tile_type::m <= 16 ? 2048 : 512;
+    return comm::make_geometry(p.m, p.k_shards, tile_type::m, tile_type::k, chunk_k);
+  });
+}
+
+/// The taxes of one call on `rank`.
+inline taxes plan_taxes(const all_gather_gemm_problem& p, strategy s, int rank) {
+  constexpr std::int64_t element_bytes = 2;
+  const auto peers = static_cast<std::int64_t>(p.k_shards.size()) - 1;
+  const std::int64_t own_k = p.k_shards[static_cast<std::size_t>(rank)];
+  const comm::geometry g = plan_geometry(p, s);
+  const comm::shard& own = g.shards[static_cast<std::size_t>(rank)];
+  if (peers == 0) return {1, 0, 0, 0, 0};
+  if (s == strategy::pull) {
+    const std::int64_t column_blocks = with_tile(choose_tile(p.m), [&](auto t) {
+      return (p.n + decltype(t)::n - 1) / decltype(t)::n;
+    });
+    return {1, 0, 0, column_blocks * p.m * (p.k() - own_k) * element_bytes,
+            peers * (own_k > 0 ? 2 : 1)};
+  }
+  const std::int64_t shipped = peers * p.m * comm::round_up(own_k, 8) * element_bytes;
+  const std::int64_t tiles = peers * g.tiles_m * own.tiles_k;
+  const std::int64_t ships = tiles > 0 ? 1 : 0;
+  if (s == strategy::bulk_synchronous) return {2 + ships, 1, shipped, shipped, 0};
+  return {s == strategy::push ? 1 + ships : 1, 0, shipped, shipped, tiles + peers};
+}
+
+}  // namespace hiris

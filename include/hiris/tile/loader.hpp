@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Brings one k step of an operand from global memory to shared memory, through registers.
+///
+/// `prefetch` issues the loads of a step and returns; `commit` writes what they brought to a stage.
+/// Between the two the workgroup multiplies the step before. A step that is whole and aligned moves
+/// in 16-byte accesses; any other is gathered by `commit`, element by element, with zeros beyond the
+/// end of k, so that no garbage (an Inf times a zero is a NaN) enters the product.
+///
+///     loader.prefetch(strip);                  // loads in flight
+///     multiply.step(stage);                    // meanwhile
+///     loader.template commit<layout>(stage);   // waits for the loads
+///
+/// A loader for direct-to-shared or TMA copies is another type with these two calls.
+#pragma once
+
+#include <cstdint>
+
+#include "hiris/platform/device.hpp"
+#include "hiris/tile/config.hpp"
+#include "hiris/tile/view.hpp"
+
+namespace hiris::tile {
+
+/// What a loader loads: [Lines, Depth] by `Threads` threads.
+template <int Lines, int Depth, int Threads>
+struct load_shape {
+  static constexpr int lines = Lines;      ///< Rows of A or columns of B.
+  static constexpr int depth = Depth;      ///< Of a k step.
+  static constexpr int threads = Threads;  ///< Of the workgroup.
+};
+
+/// Loads an operand whose k is contiguous: A row-major, or B as [N, K].
+///
+/// Caller   all threads of the workgroup, converged, for both calls.
+template <class T, class Shape>
+class row_loader {
+ public:
+  /// Issues the loads of a step. The strip must stay readable until `commit`.
+  HIRIS_DEVICE void prefetch(const strip<T>& from) {
+    from_ = from;
+    whole_ = from.whole(Shape::depth);
+    if (!whole_) return;
+    const int line = platform::thread_rank() / chunks;
+    const T* first = from.data + platform::thread_rank() % chunks * chunk_elems;
+HIRIS_UNROLL
+    for (int i = 0; i < each; ++i) {
+      const int wanted = line + i * lines_a_pass;
+      const int at = wanted < from.lines ? wanted : from.lines - 1;
+      held_[i] = platform::load_global(
+          reinterpret_cast<const platform::vec16*>(first + at * from.stride));
+    }
+  }
+
+  /// Writes the step to a stage of `Layout`. The caller meets the others before anyone reads it.
+  template <class Layout>
+  HIRIS_DEVICE void commit(platform::vec16* stage) const {
+    if (whole_) {
+      const int line = platform::thread_rank() / chunks;
+      const int chunk = platform::thread_rank() % chunks;
+HIRIS_UNROLL
+      for (int i = 0; i < each; ++i)
+        if (line + i * lines_a_pass < Shape::lines)
+          stage[Layout::slot(line + i * lines_a_pass, chunk)] = held_[i];
+      return;
+    }
+HIRIS_NO_UNROLL
+    for (int index = platform::thread_rank(); index < Shape::lines * chunks; index += Shape::threads) {
+      const int line = index / chunks;
+      const int k = index % chunks * chunk_elems;
+      const int at = line < from_.lines ? line : from_.lines - 1;
+      stage[Layout::slot(line, index % chunks)] =
+          gather_chunk(from_.data + at * from_.stride + k, 1, from_.k_count - k);
+    }
+  }
+
+ private:
+  static constexpr int chunks = Shape::depth / chunk_elems;
+  static constexpr int lines_a_pass = Shape::threads / chunks;
+  static constexpr int each = (Shape::lines + lines_a_pass - 1) / lines_a_pass;
+  static_assert(Shape::threads % chunks == 0, "a pass of the workgroup covers whole lines");
+
+  strip<T> from_;
+  bool whole_;
+  platform::vec16 held_[each];
+};
+
+/// Loads an operand whose lines are contiguous, B as [K, N], and transposes it in registers, in
+/// squares of 8 x 8: eight 16-byte loads along n, eight 16-byte stores along k.
+///
+/// Caller   all threads of the workgroup, converged, for both calls.
+template <class T, class Shape>
+class transposing_loader {
+ public:
+  /// As `row_loader::prefetch`; the strip's runs go along the lines.
+  HIRIS_DEVICE void prefetch(const strip<T>& from) {
+    from_ = from;
+    whole_ = from.whole(Shape::depth) && from.lines % chunk_elems == 0;
+    if (!whole_) return;
+HIRIS_UNROLL
+    for (int i = 0; i < each; ++i) {
+      const int square = platform::thread_rank() + i * Shape::threads;
+      const int wanted = square % squares_n * chunk_elems;
+      const int at = wanted < from.lines ? wanted : from.lines - chunk_elems;
+      const T* first = from.data + square / squares_n * chunk_elems * from.stride + at;
+      if (square < squares)
+HIRIS_UNROLL
+        for (int r = 0; r < chunk_elems; ++r)
+          held_[i][r] = platform::load_global(
+              reinterpret_cast<const platform::vec16*>(first + r * from.stride));
+    }
+  }
+
+  /// As `row_loader::commit`.
+  template <class Layout>
+  HIRIS_DEVICE void commit(platform::vec16* stage) const {
+    if (whole_) {
+HIRIS_UNROLL
+      for (int i = 0; i < each; ++i) {
+        const int square = platform::thread_rank() + i * Shape::threads;
+        if (square < squares) store_transposed<Layout>(stage, square, held_[i]);
+      }
+      return;
+    }
+HIRIS_NO_UNROLL
+    for (int index = platform::thread_rank(); index < Shape::lines * chunks; index += Shape::threads) {
+      const int line = index % Shape::lines;
+      const int k = index / Shape::lines * chunk_elems;
+      const int at = line < from_.lines ? line : from_.lines - 1;
+      stage[Layout::slot(line, index / Shape::lines)] =
+          gather_chunk(from_.data + k * from_.stride + at, from_.stride, from_.k_count - k);
+    }
+  }
+
+ private:
+  static constexpr int chunks = Shape::depth / chunk_elems;
+  static constexpr int squares_n = Shape::lines / chunk_elems;
+  static constexpr int squares = squares_n * chunks;
+  static constexpr int each = (squares + Shape::threads - 1) / Shape::threads;
+
+  template <class Layout>
+  HIRIS_DEVICE static void store_transposed(platform::vec16* stage, int square,
+                                            const platform::vec16 (&row)[chunk_elems]) {
+    const int line = square % squares_n * chunk_elems;
+HIRIS_UNROLL
+    for (int j = 0; j < chunk_elems; ++j) {
+      platform::vec16 column;
+HIRIS_UNROLL
+      for (int w = 0; w < 4; ++w) {  // elements k = 2w and 2w + 1 of column j
+        const std::uint32_t low = row[2 * w].word[j / 2];
+        const std::uint32_t high = row[2 * w + 1].word[j / 2];
+        column.word[w] = j % 2 == 0 ? (low & 0xffffU) | (high << 16)
+                                    : (low >> 16) | (high & 0xffff0000U);
+      }
+      stage[Layout::slot(line + j, square / squares_n)] = column;
+    }
+  }
+
+  strip<T> from_;
+  bool whole_;
+  platform::vec16 held_[each][chunk_elems];
+};
+
+}  // namespace hiris::tile
