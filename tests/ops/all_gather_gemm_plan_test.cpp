@@ -30,7 +30,7 @@ TEST(Plan, StatesTheTaxesOfThePaperShape) {
             (taxes{3, 1, shipped, shipped, 0}));
   EXPECT_EQ(hiris::plan_taxes(p, strategy::push, 3), (taxes{2, 0, shipped, shipped, 7 + 7}));
   EXPECT_EQ(hiris::plan_taxes(p, strategy::push_fused, 3), (taxes{1, 0, shipped, shipped, 7 + 7}));
-  EXPECT_EQ(hiris::plan_taxes(p, strategy::pull, 3), (taxes{1, 0, 0, 28672 / 128 * shipped, 14}));
+  EXPECT_EQ(hiris::plan_taxes(p, strategy::pull, 3), (taxes{1, 0, 0, 28672 / 128 * shipped + 7 * 8, 14}));
 }
 
 TEST(Plan, OneRankPaysForOneLaunch) {

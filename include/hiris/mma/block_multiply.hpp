@@ -12,6 +12,8 @@
 ///     multiply.for_each([&](int row, int col, float value) { ... });   // once for every element
 #pragma once
 
+#include <cstddef>
+
 #include "hiris/mma/shared_layout.hpp"
 #include "hiris/platform/config.hpp"
 #include "hiris/platform/device.hpp"
@@ -29,8 +31,8 @@ class block_multiply {
 
   /// One k step of both operands in shared memory, k contiguous.
   struct alignas(128) stage {
-    platform::vec16 a[a_layout::slots];
-    platform::vec16 b[b_layout::slots];
+    platform::vec16 a[std::size_t{a_layout::slots}];
+    platform::vec16 b[std::size_t{b_layout::slots}];
   };
 
   /// Sets the sum to zero.
@@ -49,8 +51,8 @@ HIRIS_UNROLL
   HIRIS_DEVICE void step(const stage& from) {
 HIRIS_UNROLL
     for (int k = 0; k < Tile::k / atom::k; ++k) {
-      typename atom::a_fragment a[atoms_m];
-      typename atom::b_fragment b[atoms_n];
+      typename atom::a_fragment a[std::size_t{atoms_m}];
+      typename atom::b_fragment b[std::size_t{atoms_n}];
 HIRIS_UNROLL
       for (int i = 0; i < atoms_m; ++i)
         a[i] = atom::load_a([&](int row, int chunk) {
@@ -101,7 +103,7 @@ HIRIS_UNROLL
     return platform::wave_rank() % waves_n * (atoms_n * atom::n);
   }
 
-  typename atom::c_fragment sum_[atoms_m][atoms_n];
+  typename atom::c_fragment sum_[std::size_t{atoms_m}][std::size_t{atoms_n}];
 };
 
 }  // namespace hiris::mma

@@ -40,7 +40,7 @@ namespace hiris {
 /// The op of one rank. Its heap must outlive it. One host thread at a time.
 ///
 /// @tparam T   Element of A and B: float16 or bfloat16.
-/// @tparam B   Layout of B: row_major [k, n], or column_major, the [n, k] of a linear layer.
+/// @tparam B   Layout of B: row_major [k, n], or col_major, the [n, k] of a linear layer.
 /// @tparam Out Element of C: T or float. Sums are fp32 and rounded once.
 template <class T, matrix_layout B = matrix_layout::row_major, class Out = T>
 class all_gather_gemm {

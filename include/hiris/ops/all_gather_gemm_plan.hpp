@@ -61,7 +61,7 @@ struct taxes {
   std::int64_t launches;         ///< Kernels.
   std::int64_t global_barriers;  ///< Barriers of all ranks.
   std::int64_t staged_bytes;     ///< Bytes of A that it writes into inboxes, to be read again there.
-  std::int64_t remote_bytes;     ///< Bytes of A that it stores to or loads from peers.
+  std::int64_t remote_bytes;     ///< Bytes that it stores to or loads from peers, signals apart.
   std::int64_t signals;          ///< Arrivals that it sends.
 
   friend bool operator==(const taxes&, const taxes&) = default;
@@ -127,8 +127,9 @@ inline taxes plan_taxes(const all_gather_gemm_problem& p, strategy s, int rank) 
     const std::int64_t column_blocks = with_tile(choose_tile(p.m), [&](auto t) {
       return (p.n + decltype(t)::n - 1) / decltype(t)::n;
     });
-    return {1, 0, 0, column_blocks * p.m * (p.k() - own_k) * element_bytes,
-            peers * (own_k > 0 ? 2 : 1)};
+    const std::int64_t opens = own_k > 0 ? peers : 0;  // each with an 8-byte offset
+    return {1, 0, 0, column_blocks * p.m * (p.k() - own_k) * element_bytes + 8 * opens,
+            opens + peers};
   }
   const std::int64_t shipped = peers * p.m * comm::round_up(own_k, 8) * element_bytes;
   const std::int64_t tiles = peers * g.tiles_m * own.tiles_k;

@@ -14,6 +14,7 @@
 /// A loader for direct-to-shared or TMA copies is another type with these two calls.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "hiris/platform/device.hpp"
@@ -42,13 +43,21 @@ class row_loader {
     whole_ = from.whole(Shape::depth);
     if (!whole_) return;
     const int line = platform::thread_rank() / chunks;
-    const T* first = from.data + platform::thread_rank() % chunks * chunk_elems;
-HIRIS_UNROLL
-    for (int i = 0; i < each; ++i) {
-      const int wanted = line + i * lines_a_pass;
-      const int at = wanted < from.lines ? wanted : from.lines - 1;
-      held_[i] = platform::load_global(
-          reinterpret_cast<const platform::vec16*>(first + at * from.stride));
+    const T* first =
+        from.data + line * from.stride + platform::thread_rank() % chunks * chunk_elems;
+    const std::int64_t pass = lines_a_pass * from.stride;
+    if (from.lines >= each * lines_a_pass) {
+      HIRIS_UNROLL
+      for (int i = 0; i < each; ++i)
+        held_[i] =
+            platform::load_global(reinterpret_cast<const platform::vec16*>(first + i * pass));
+    } else {
+      HIRIS_UNROLL
+      for (int i = 0; i < each; ++i)
+        held_[i] = line + i * lines_a_pass < from.lines
+                       ? platform::load_global(
+                             reinterpret_cast<const platform::vec16*>(first + i * pass))
+                       : zero_chunk();
     }
   }
 
@@ -68,9 +77,8 @@ HIRIS_NO_UNROLL
     for (int index = platform::thread_rank(); index < Shape::lines * chunks; index += Shape::threads) {
       const int line = index / chunks;
       const int k = index % chunks * chunk_elems;
-      const int at = line < from_.lines ? line : from_.lines - 1;
-      stage[Layout::slot(line, index % chunks)] =
-          gather_chunk(from_.data + at * from_.stride + k, 1, from_.k_count - k);
+      stage[Layout::slot(line, index % chunks)] = gather_chunk(
+          from_.data + line * from_.stride + k, 1, line < from_.lines ? from_.k_count - k : 0);
     }
   }
 
@@ -82,7 +90,7 @@ HIRIS_NO_UNROLL
 
   strip<T> from_;
   bool whole_;
-  platform::vec16 held_[each];
+  platform::vec16 held_[std::size_t{each}];
 };
 
 /// Loads an operand whose lines are contiguous, B as [K, N], and transposes it in registers, in
@@ -126,9 +134,9 @@ HIRIS_NO_UNROLL
     for (int index = platform::thread_rank(); index < Shape::lines * chunks; index += Shape::threads) {
       const int line = index % Shape::lines;
       const int k = index / Shape::lines * chunk_elems;
-      const int at = line < from_.lines ? line : from_.lines - 1;
       stage[Layout::slot(line, index / Shape::lines)] =
-          gather_chunk(from_.data + k * from_.stride + at, from_.stride, from_.k_count - k);
+          gather_chunk(from_.data + k * from_.stride + line, from_.stride,
+                       line < from_.lines ? from_.k_count - k : 0);
     }
   }
 
@@ -158,7 +166,7 @@ HIRIS_UNROLL
 
   strip<T> from_;
   bool whole_;
-  platform::vec16 held_[each][chunk_elems];
+  platform::vec16 held_[std::size_t{each}][chunk_elems];
 };
 
 }  // namespace hiris::tile

@@ -19,8 +19,8 @@ namespace hiris {
 
 /// How a matrix lies in memory.
 enum class matrix_layout : std::uint8_t {
-  row_major,    ///< [rows, cols] with the columns contiguous.
-  column_major  ///< [cols, rows] with the rows contiguous: B as the [N, K] weight of a linear layer.
+  row_major,  ///< [rows, cols] with the columns contiguous.
+  col_major  ///< [cols, rows] with the rows contiguous: B as the [N, K] weight of a linear layer.
 };
 
 /// Building blocks of kernels that know nothing of ranks.
@@ -35,8 +35,8 @@ template <class T>
 struct strip {
   const T* data;        ///< First element: row (or column) 0 of the tile, k 0 of the step.
   std::int64_t stride;  ///< Elements from one contiguous run to the next.
-  int lines;            ///< Rows of A or columns of B that may be read, at least 1. What lies beyond is
-                        ///< filled with copies of the last, since its products are never stored.
+  int lines;            ///< Rows of A or columns of B that may be read, at least 1. What lies beyond may
+                        ///< be anything in shared memory, since its products are never stored.
   int k_count;          ///< k that may be read, at least 1; the rest counts as zero.
 
   /// Whether chunks can be loaded whole: `k_step` of k are real, and every run begins on 16 bytes.

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Many calls in a row: back to back without a word from the host, across the wrap of the epoch, and
+/// as a captured graph. The input changes from call to call, in stream order.
+#include "hiris/ops/all_gather_gemm.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ops/all_gather_gemm_case.hpp"
+#include "support/device_test.hpp"
+
+namespace {
+
+using namespace hiris;
+using test::gemm_rank;
+using test::on_ranks;
+
+using Sequence = test::device_test;
+
+/// Puts `calls` calls on the stream, each with an input of its own and a C that is kept, and only
+/// then looks.
+template <class Rank>
+void back_to_back(Rank& mine, const all_gather_gemm_problem& p, int calls, const std::string& what) {
+  const auto c_elems = static_cast<std::size_t>(p.m * p.n);
+  std::vector<std::vector<float16>> shards;
+  for (int call = 0; call < calls; ++call) shards.push_back(mine.shard(static_cast<std::uint64_t>(call)));
+  std::vector<std::vector<float>> results(static_cast<std::size_t>(calls), std::vector<float>(c_elems));
+  for (std::size_t call = 0; call < results.size(); ++call) {
+    platform::copy(mine.a(), shards[call].data(), shards[call].size() * sizeof(float16), mine.stream());
+    mine.poison_c();
+    mine.run();
+    platform::copy(results[call].data(), mine.c(), c_elems * sizeof(float), mine.stream());
+  }
+  mine.op().synchronize(mine.stream());
+  for (std::size_t call = 0; call < results.size() && !testing::Test::HasFailure(); ++call)
+    mine.compare(results[call], call, what);
+}
+
+TEST_F(Sequence, ThousandCallsBackToBack) {
+  const all_gather_gemm_problem p{3, 20, {24, 9, 40}};
+  for (strategy s : test::all_strategies)
+    on_ranks(3, [&](const world& w) {
+      symmetric_heap heap(w, {.data_bytes = 4 << 20, .signals = 256});
+      gemm_rank<float16> mine(w, heap, p, s);
+      back_to_back(mine, p, 1000, to_string(s));
+    });
+}
+
+TEST_F(Sequence, RanksThatCallAtVeryDifferentTimes) {
+  const all_gather_gemm_problem p{20, 140, {130, 70}};
+  for (strategy s : test::all_strategies)
+    on_ranks(2, [&](const world& w) {
+      symmetric_heap heap(w, {.data_bytes = 4 << 20, .signals = 256});
+      gemm_rank<float16> mine(w, heap, p, s);
+      for (std::uint64_t call = 0; call < 12; ++call) {
+        mine.fill_a(call);
+        mine.poison_c();
+        if (call % 3 == static_cast<std::uint64_t>(w.rank()))
+          std::this_thread::sleep_for(std::chrono::milliseconds(15));
+        mine.run();
+        mine.expect_exact(call, to_string(s));
+      }
+    });
+}
+
+TEST_F(Sequence, TheEpochWraps) {
+  const all_gather_gemm_problem p{3, 20, {24, 9}};
+  all_gather_gemm_options options;
+  options.first_epoch = ~std::uint64_t{0} - 5;
+  for (strategy s : test::all_strategies)
+    on_ranks(2, [&](const world& w) {
+      symmetric_heap heap(w, {.data_bytes = 4 << 20, .signals = 256});
+      gemm_rank<float16> mine(w, heap, p, s, options);
+      back_to_back(mine, p, 20, to_string(s));
+    });
+}
+
+TEST_F(Sequence, ACapturedGraphReplaysWithNewInput) {
+  const all_gather_gemm_problem p{3, 20, {24, 9, 40}};
+  for (strategy s : test::all_strategies)
+    on_ranks(3, [&](const world& w) {
+      symmetric_heap heap(w, {.data_bytes = 4 << 20, .signals = 256});
+      gemm_rank<float16> mine(w, heap, p, s);
+      platform::graph graph = platform::graph::capture(mine.stream(), [&] { mine.run(); });
+      const auto c_elems = static_cast<std::size_t>(p.m * p.n);
+      std::vector<std::vector<float>> results(100, std::vector<float>(c_elems));
+      std::vector<std::vector<float16>> shards;
+      for (std::uint64_t call = 0; call < results.size(); ++call) shards.push_back(mine.shard(call));
+      for (std::size_t call = 0; call < results.size(); ++call) {
+        platform::copy(mine.a(), shards[call].data(), shards[call].size() * sizeof(float16),
+                       mine.stream());
+        mine.poison_c();
+        if (call % 10 == 9)
+          mine.run();  // a call between replays counts like one
+        else
+          graph.launch(mine.stream());
+        platform::copy(results[call].data(), mine.c(), c_elems * sizeof(float), mine.stream());
+      }
+      mine.op().synchronize(mine.stream());
+      for (std::size_t call = 0; call < results.size(); ++call)
+        mine.compare(results[call], call, to_string(s));
+    });
+}
+
+TEST_F(Sequence, TwoOpsOnOneHeapDoNotMeet) {
+  const all_gather_gemm_problem p{3, 20, {24, 9}};
+  for (strategy s : test::all_strategies)
+    on_ranks(2, [&](const world& w) {
+      symmetric_heap heap(w, {.data_bytes = 4 << 20, .signals = 256});
+      gemm_rank<float16> one(w, heap, p, s);
+      gemm_rank<float16> two(w, heap, p, strategy::push);
+      for (std::uint64_t call = 0; call < 4; ++call) {
+        one.fill_a(call);
+        two.fill_a(call + 50);
+        one.run();
+        two.run();
+        one.expect_exact(call, to_string(s));
+        two.expect_exact(call + 50, to_string(s));
+      }
+    });
+}
+
+TEST_F(Sequence, MemoryOfADeadOpServesTheNext) {
+  on_ranks(2, [&](const world& w) {
+    symmetric_heap heap(w, {.data_bytes = 1 << 18, .signals = 32});
+    for (int round = 0; round < 12; ++round)
+      for (strategy s : test::all_strategies) {
+        gemm_rank<float16> mine(w, heap, {16, 30, {100, 40}}, s);
+        mine.fill_a(static_cast<std::uint64_t>(round));
+        mine.run();
+        mine.expect_exact(static_cast<std::uint64_t>(round), to_string(s));
+      }
+  });
+}
+
+}  // namespace
