@@ -23,9 +23,10 @@ VENDOR = re.compile(
     r"|\bhip[A-Z]\w*|\bcuda[A-Z]\w*|\bhip/hip_|<<<")
 MACHINE = re.compile(r"(?<![\w.])/(work|home|root|tmp/bash_jobs)/\w")
 
-# Besides the ladders: what the compiler is, and which sanitizer watches the emulator.
+# Besides the ladders: what the compiler and the processor are, which sanitizer watches the emulator.
 MAY_ASK_THE_COMPILER = {"include/hiris/platform/config.hpp",
-                        "include/hiris/platform/cpu/sanitizer.hpp"}
+                        "include/hiris/platform/cpu/sanitizer.hpp",
+                        "include/hiris/platform/cpu/product.hpp"}
 
 # Rooms, from the ground up. A file includes from its own row and from rows above it in this list.
 ROWS = [

@@ -107,7 +107,7 @@ inline hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device
   if (!the_devices().valid(device)) return leave(hipErrorInvalidDevice);
   hipDeviceProp_t p{};
   std::snprintf(p.name, sizeof p.name, "hiris emulator %d", device);
-  std::snprintf(p.gcnArchName, sizeof p.gcnArchName, "gfx942:emulated");
+  std::snprintf(p.gcnArchName, sizeof p.gcnArchName, "emulated");
   (void)hipDeviceGetUuid(&p.uuid, device);
   p.totalGlobalMem = the_options().memory_bytes;
   p.sharedMemPerBlock = shared_bytes_per_unit;
