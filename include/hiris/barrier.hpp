@@ -50,7 +50,10 @@ HIRIS_DEVICE wait_status block_barrier(const context& ctx, signal_counter* signa
         platform::atomic_fetch_add<order::release, scope::system>(
             &ctx.on(peer, signals + ctx.rank)->arrivals, std::uint64_t{1});
     for (int peer = lane; peer < ctx.size; peer += platform::wave_size)
-      if (peer != ctx.rank) late |= wait_until(ctx, signals + peer, epoch, peer) != wait_status::ok;
+      if (peer != ctx.rank) {
+        late |= !detail::poll(ctx, signals + peer, epoch, peer);
+        platform::acquire_after<scope::system>(&signals[peer].arrivals);
+      }
     if (platform::thread_rank() == 0) platform::count(platform::counter::global_barriers, 1);
   }
   return platform::block_any(late) ? wait_status::timed_out : wait_status::ok;

@@ -16,8 +16,9 @@
 
 namespace hiris {
 
-/// A count of arrivals in signal memory, alone on its 128-byte line so that no two signals share one.
-/// It only goes up; waits compare with >= across the wrap. Signals are allocated by the heap only.
+/// A count of arrivals in signal memory, alone on its 128-byte line so that no two signals share
+/// one. It only goes up; waits compare with >= across the wrap. Signals are allocated by the heap
+/// only.
 struct alignas(128) signal_counter {
   std::uint64_t arrivals;
 };
@@ -43,11 +44,11 @@ struct fault_record {
 
 /// Access to the symmetric memory of all ranks of a team.
 struct context {
-  std::int32_t rank;         ///< This rank, 0 .. size-1.
-  std::int32_t size;         ///< Number of ranks.
-  const window* windows;     ///< [size], device memory, constant while the heap lives.
-  fault_record* fault;       ///< This rank's record; null: time-outs are not recorded.
-  std::uint64_t budget_ns;   ///< Longest that a wait may take, by the device's wall clock.
+  std::int32_t rank;        ///< This rank, 0 .. size-1.
+  std::int32_t size;        ///< Number of ranks.
+  const window* windows;    ///< [size], device memory, constant while the heap lives.
+  fault_record* fault;      ///< This rank's record; null: time-outs are not recorded.
+  std::uint64_t budget_ns;  ///< Longest that a wait may take, by the device's wall clock.
 
   /// Address on `peer` of the symmetric object that this rank sees at `mine`.
   ///

@@ -226,9 +226,9 @@ HIRIS_DEVICE bool poll(const context& ctx, const signal_counter* at, std::uint64
 /// @return timed_out when the budget ran out or another wait of this rank has failed before.
 HIRIS_DEVICE wait_status wait_until(const context& ctx, const signal_counter* at,
                                     std::uint64_t target, int from) {
-  const bool there = detail::poll(ctx, at, target, from);
+  if (!detail::poll(ctx, at, target, from)) return wait_status::timed_out;
   platform::acquire_after<scope::system>(&at->arrivals);
-  return there ? wait_status::ok : wait_status::timed_out;
+  return wait_status::ok;
 }
 
 /// As `wait_until`, for the whole workgroup: one thread polls and acquires for all.
@@ -245,7 +245,10 @@ HIRIS_DEVICE wait_status wait_until(const context& ctx, const signal_counter* at
 HIRIS_DEVICE wait_status block_wait_until(const context& ctx, const signal_counter* at,
                                           std::uint64_t target, int from) {
   bool late = false;
-  if (platform::thread_rank() == 0) late = wait_until(ctx, at, target, from) != wait_status::ok;
+  if (platform::thread_rank() == 0) {
+    late = !detail::poll(ctx, at, target, from);
+    platform::acquire_after<scope::system>(&at->arrivals);
+  }
   return platform::block_any(late) ? wait_status::timed_out : wait_status::ok;
 }
 

@@ -63,18 +63,20 @@ class Kernel:
                 todo.extend(x.next)
         return None
 
-    def in_cycle(self, matches):
-        """The first match that can be executed again after itself, or None."""
-        for i in self.find(matches):
-            seen, todo = set(), list(self.code[i].next)
-            while todo:
-                j = todo.pop()
-                if j == i:
-                    return self.code[i]
-                if j not in seen:
-                    seen.add(j)
-                    todo.extend(self.code[j].next)
-        return None
+    def after(self, origins, unless=lambda x: False):
+        """The indices that can be reached from any of `origins`; `unless` ends a path."""
+        seen = set()
+        todo = [j for i in origins for j in self.code[i].next]
+        while todo:
+            i = todo.pop()
+            if i not in seen and not unless(self.code[i]):
+                seen.add(i)
+                todo.extend(self.code[i].next)
+        return seen
+
+    def in_cycle(self, matches, unless=lambda x: False):
+        """All matches that can be executed again after themselves, without an `unless` between."""
+        return [self.code[i] for i in self.find(matches) if i in self.after([i], unless)]
 
     def argument_registers(self):
         """The scalar register pairs that hold the address of the kernel's arguments."""

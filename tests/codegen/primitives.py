@@ -38,14 +38,14 @@ class Target:
     def is_signal(self, x):
         return x.name == "global_atomic_add_x2" or x.name == "flat_atomic_add_x2"
 
-    def is_poll(self, x):
-        """The load of a 64-bit count at system scope."""
-        coherent = x.has("glc") if self.is_90a else x.has("sc0", "sc1")
-        return re.match(r"(global|flat)_load_dwordx2", x.name) is not None and coherent
+    def is_coherent(self, x):
+        """A load at system scope."""
+        return x.has("glc") if self.is_90a else x.has("sc0", "sc1")
 
-    def is_any_poll(self, x):
-        coherent = x.has("glc") if self.is_90a else x.has("sc1")
-        return re.match(r"(global|flat)_load_dwordx2", x.name) is not None and coherent
+    def is_poll(self, x):
+        """The load of a 64-bit count that others add to."""
+        return re.match(r"(global|flat)_load_dwordx2", x.name) is not None and (
+            x.has("glc") if self.is_90a else x.has("sc1"))
 
     def is_acquire(self, x):
         """One invalidate at system scope."""
@@ -77,8 +77,12 @@ class Target:
         return f"{k.code[bad[1]]} stays in the L2" if bad else None
 
     def drained_before_barrier(self, k):
-        """No wave comes to the barrier with a store on its way."""
-        bad = k.reaches(self.is_store, self.is_barrier, unless=self.is_drain)
+        """No wave comes to the barrier with a store of data on its way."""
+        meets = lambda x: self.is_barrier(x) or self.is_signal(x)  # noqa: E731
+        data = {id(k.code[i]) for i in {0} | k.after([0], unless=meets) if self.is_store(k.code[i])}
+        if not data:
+            return "no store"
+        bad = k.reaches(lambda x: id(x) in data, self.is_barrier, unless=self.is_drain)
         return f"from {k.code[bad[0]]} to {k.code[bad[1]]} no vmcnt(0)" if bad else None
 
     def drained_before_signal(self, k):
@@ -121,34 +125,40 @@ class Target:
         return f"{k.code[found[0]]} in every wave" if before else None
 
     def polls_at_system_scope(self, k):
-        """The spin sees what a peer adds."""
-        polls = [x for x in (k.code[i] for i in k.find(
-            lambda x: re.match(r"(global|flat)_load_dwordx2", x.name))) if self.in_loop(k, x)]
-        if not polls:
-            return "no 64-bit load in a loop"
-        bad = [x for x in polls if not self.is_poll(x)]
-        return f"{bad[0]} is not at system scope" if bad else None
+        """What the spin loads comes from where peers write it."""
+        def leaves(x):
+            return self.is_store(x) or "atomic" in x.name or self.is_barrier(x)
 
-    @staticmethod
-    def in_loop(k, x):
-        return k.in_cycle(lambda y: y is x) is not None
+        polls = k.in_cycle(lambda x: re.match(r"(global|flat)_load", x.name), unless=leaves)
+        polls = [x for x in polls if k.reaches(lambda y: y is x, lambda y: y.name == "s_sleep",
+                                               unless=leaves)]
+        if not polls:
+            return "no load in a loop with s_sleep"
+        bad = [x for x in polls if not self.is_coherent(x)]
+        return f"{bad[0]} is not at system scope" if bad else None
 
     def no_acquire_in_spin(self, k):
         """Invalidates are not repeated."""
         bad = k.in_cycle(lambda x: re.match(r"buffer_(inv|wbinv)", x.name))
-        return f"{bad} in a loop" if bad else None
+        return f"{bad[0]} in a loop" if bad else None
 
     def acquires_once(self, k):
-        """Every path from a poll to the end takes exactly one acquire."""
-        bad = k.reaches(self.is_any_poll, "exit", unless=self.is_acquire)
-        if bad:
-            return f"from {k.code[bad[0]]} to the end no acquire"
+        """There is one acquire, and none after it."""
+        found = k.find(self.is_acquire)
+        if len(found) != 1:
+            return f"{len(found)} acquires, not 1"
         bad = k.reaches(self.is_acquire, self.is_acquire)
-        return f"{k.code[bad[1]]} is a second acquire after {k.code[bad[0]]}" if bad else None
+        return f"{k.code[bad[1]]} comes again" if bad else None
+
+    def acquires_before_use(self, k):
+        """Nothing of the inbox (plain 32-bit loads) is read before the acquire."""
+        bad = k.reaches(None, lambda x: re.match(r"(global|flat)_load_dword$", x.name) and
+                        not self.is_coherent(x), unless=self.is_acquire)
+        return f"{k.code[bad[1]]} before the acquire" if bad else None
 
     def acquires_before_barrier(self, k):
         """The workgroup meets behind the acquire of the wave that polled."""
-        bad = k.reaches(self.is_any_poll, self.is_barrier, unless=self.is_acquire)
+        bad = k.reaches(self.is_poll, self.is_barrier, unless=self.is_acquire)
         return f"from {k.code[bad[0]]} to {k.code[bad[1]]} no acquire" if bad else None
 
     def no_scalar_load_after_acquire(self, k):
@@ -185,8 +195,9 @@ class Target:
 
     def read_past_caches(self, k):
         """Loads of a peer's memory do not hit what this device has cached."""
-        bad = k.find(lambda x: re.match(r"buffer_load", x.name) and not self.through(x))
-        return f"{k.code[bad[0]]}" if bad else None
+        data = k.find(lambda x: re.match(r"(global|buffer)_load_dword(x4)?$", x.name))
+        bad = [k.code[i] for i in data if not self.through(k.code[i])]
+        return f"{bad[0]}" if bad or not data else None
 
 
 ALWAYS = ["no_flat", "no_scratch"]
@@ -195,7 +206,7 @@ FULL = ["drained_before_signal", "written_back_before_signal", "signals_at_syste
 BLOCK = ["drained_before_barrier", "barrier_before_signal"]
 WAIT = ["polls_at_system_scope", "no_acquire_in_spin", "acquires_once",
         "no_scalar_load_after_acquire"]
-BULK = ["wide", "four_in_flight", "read_past_caches"]
+BULK = ["wide", "four_in_flight"]
 
 RULES = {
     "block_put_notify": CHEAP + BLOCK + BULK,
@@ -207,7 +218,7 @@ RULES = {
     "thread_plain_notify": FULL,
     "block_get_bulk": ["wide", "read_past_caches"],
     "block_wait_consume": WAIT + ["acquires_before_barrier"],
-    "thread_wait_consume": WAIT,
+    "thread_wait_consume": WAIT + ["acquires_before_use"],
     "block_wait_pull": WAIT + ["acquires_before_barrier"],
     "barrier_exchange": ["drained_before_barrier", "drained_before_signal",
                          "barrier_before_signal", "written_back_before_signal",
@@ -228,16 +239,18 @@ def check_kept(target, kernels):
     return failures
 
 
-def check_broken(target, kernels):
+def check_broken(target, kernels, verbose):
     """A kernel breaks_<rule>[__<how>] must be refused by that rule."""
     failures, shown = [], set()
     for name, kernel in kernels.items():
         rule = name.removeprefix("breaks_").split("__")[0]
-        if getattr(target, rule)(kernel) is None:
+        said = getattr(target, rule)(kernel)
+        if said is None:
             failures.append(f"{name}: {rule} does not see that it is broken")
+        elif verbose:
+            print(f"{name}: {said}")
         shown.add(rule)
-    needed = set(ALWAYS + CHEAP + FULL + BLOCK + WAIT + BULK + ["written_back_once",
-                                                                "acquires_before_barrier"])
+    needed = {rule for rules in RULES.values() for rule in rules} | set(ALWAYS)
     failures += [f"no kernel shows that {rule} can fail" for rule in sorted(needed - shown)]
     return failures
 
@@ -247,10 +260,12 @@ def main():
     parser.add_argument("arch", choices=["gfx90a", "gfx942", "gfx950"])
     parser.add_argument("assembly")
     parser.add_argument("--broken", action="store_true")
+    parser.add_argument("--verbose", action="store_true", help="what each rule says of its kernel")
     options = parser.parse_args()
     kernels = flow.read(options.assembly)
-    check = check_broken if options.broken else check_kept
-    failures = check(Target(options.arch), kernels)
+    target = Target(options.arch)
+    failures = (check_broken(target, kernels, options.verbose) if options.broken else
+                check_kept(target, kernels))
     for failure in failures:
         print(f"{options.arch}: {failure}")
     print(f"{options.arch}: {len(kernels)} kernels, {len(failures)} failures")
