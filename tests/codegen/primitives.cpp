@@ -78,3 +78,31 @@ KERNEL barrier_exchange(context ctx, signal_counter* s, std::uint64_t epoch, flo
 KERNEL atomic_ticket(context ctx, int* counter, int* out, int to) {
   out[platform::thread_rank()] = atomic_add<order::acq_rel>(ctx, counter, 1, to);
 }
+
+// ---- every width of a peer access
+template <class T>
+HIRIS_DEVICE void send(context ctx, T* inbox, T value, signal_counter* s, int to) {
+  store(ctx, inbox + platform::thread_rank(), value, to);
+  block_notify_peer_stores(ctx, s, to);
+}
+KERNEL block_store1_notify(context ctx, std::uint8_t* inbox, std::uint8_t v, signal_counter* s,
+                           int to) {
+  send(ctx, inbox, v, s, to);
+}
+KERNEL block_store2_notify(context ctx, std::uint16_t* inbox, std::uint16_t v, signal_counter* s,
+                           int to) {
+  send(ctx, inbox, v, s, to);
+}
+KERNEL block_store4_notify(context ctx, float* inbox, float v, signal_counter* s, int to) {
+  send(ctx, inbox, v, s, to);
+}
+KERNEL block_store16_notify(context ctx, platform::vec16* inbox, platform::vec16 v,
+                            signal_counter* s, int to) {
+  send(ctx, inbox, v, s, to);
+}
+KERNEL load_widths(context ctx, const std::uint8_t* a, const std::uint16_t* b, const float* c,
+                   const double* d, double* out, int from) {
+  const int t = platform::thread_rank();
+  out[t] = load(ctx, a + t, from) + load(ctx, b + t, from) + load(ctx, c + t, from) +
+           load(ctx, d + t, from);
+}

@@ -47,6 +47,11 @@ class Target:
         return re.match(r"(global|flat)_load_dwordx2", x.name) is not None and (
             x.has("glc") if self.is_90a else x.has("sc1"))
 
+    def is_table(self, x):
+        """A look at the table of windows, which never changes."""
+        return x.name == "global_load_dwordx2" and "offset:8" in x.operands or (
+            x.name == "global_load_dwordx2" and "s[" in x.operands and not self.is_coherent(x))
+
     def is_acquire(self, x):
         """One invalidate at system scope."""
         return x.name == "buffer_invl2" if self.is_90a else (x.name == "buffer_inv" and
@@ -195,7 +200,8 @@ class Target:
 
     def read_past_caches(self, k):
         """Loads of a peer's memory do not hit what this device has cached."""
-        data = k.find(lambda x: re.match(r"(global|buffer)_load_dword(x4)?$", x.name))
+        data = k.find(lambda x: re.match(r"(global|buffer)_load_", x.name) and
+                      not self.is_table(x))
         bad = [k.code[i] for i in data if not self.through(k.code[i])]
         return f"{bad[0]}" if bad or not data else None
 
@@ -212,6 +218,11 @@ RULES = {
     "block_put_notify": CHEAP + BLOCK + BULK,
     "block_copy_notify": CHEAP + BLOCK + ["wide", "read_past_caches"],
     "block_store_notify": CHEAP + BLOCK,
+    "block_store1_notify": CHEAP + BLOCK,
+    "block_store2_notify": CHEAP + BLOCK,
+    "block_store4_notify": CHEAP + BLOCK,
+    "block_store16_notify": CHEAP + BLOCK,
+    "load_widths": ["read_past_caches"],
     "block_plain_notify": FULL + BLOCK + ["written_back_once"],
     "wave_put_notify": CHEAP + BULK,
     "thread_store_notify": CHEAP,

@@ -29,12 +29,22 @@
 namespace hiris::platform {
 namespace amd {
 
+using words2 = std::uint32_t __attribute__((ext_vector_type(2)));
 using words4 = std::uint32_t __attribute__((ext_vector_type(4)));
 using global_words4 [[gnu::may_alias]] = __attribute__((address_space(1))) words4;
 
 inline constexpr int region_bits = 30;
 inline constexpr int buffer_data_format_32 = 0x20000;  // word 3 of a raw buffer's descriptor
 inline constexpr int sc0_sc1 = 17;                     // cache policy; `glc scc` on gfx90a
+
+/// On gfx90a a relaxed atomic at system scope relies on the kind of the memory: on a peer's
+/// ordinary memory it reads what the L2 has, and its store stays there. Only a buffer access can
+/// say `scc`.
+#if defined(__gfx90a__)
+inline constexpr bool atomics_pass_caches = false;
+#else
+inline constexpr bool atomics_pass_caches = true;
+#endif
 
 /// Calls `access(buffer, offset)` for every lane, once a region, with the buffer the same for all
 /// lanes of a call. The mask of lanes makes the progress of the loop plain to the compiler, which
@@ -76,8 +86,25 @@ HIRIS_DEVICE T peer_load(const T* p) {
       words = __builtin_amdgcn_raw_buffer_load_b128(buffer, offset, 0, amd::sc0_sc1);
     });
     return amd::same_bits<T>(words);
-  } else {
+  } else if constexpr (amd::atomics_pass_caches) {
     return atomic_load<order::relaxed, scope::system>(p);
+  } else {
+    T value;
+    amd::for_each_region(p, [&value](auto buffer, int offset) {
+      if constexpr (sizeof(T) == 8)
+        value = amd::same_bits<T>(
+            __builtin_amdgcn_raw_buffer_load_b64(buffer, offset, 0, amd::sc0_sc1));
+      else if constexpr (sizeof(T) == 4)
+        value = amd::same_bits<T>(
+            __builtin_amdgcn_raw_buffer_load_b32(buffer, offset, 0, amd::sc0_sc1));
+      else if constexpr (sizeof(T) == 2)
+        value = amd::same_bits<T>(
+            __builtin_amdgcn_raw_buffer_load_b16(buffer, offset, 0, amd::sc0_sc1));
+      else
+        value =
+            amd::same_bits<T>(__builtin_amdgcn_raw_buffer_load_b8(buffer, offset, 0, amd::sc0_sc1));
+    });
+    return value;
   }
 }
 
@@ -89,8 +116,23 @@ HIRIS_DEVICE void peer_store(T* p, T value) {
     amd::for_each_region(p, [words](auto buffer, int offset) {
       __builtin_amdgcn_raw_buffer_store_b128(words, buffer, offset, 0, amd::sc0_sc1);
     });
-  } else {
+  } else if constexpr (amd::atomics_pass_caches) {
     atomic_store<order::relaxed, scope::system>(p, value);
+  } else {
+    amd::for_each_region(p, [value](auto buffer, int offset) {
+      if constexpr (sizeof(T) == 8)
+        __builtin_amdgcn_raw_buffer_store_b64(amd::same_bits<amd::words2>(value), buffer, offset, 0,
+                                              amd::sc0_sc1);
+      else if constexpr (sizeof(T) == 4)
+        __builtin_amdgcn_raw_buffer_store_b32(amd::same_bits<std::uint32_t>(value), buffer, offset,
+                                              0, amd::sc0_sc1);
+      else if constexpr (sizeof(T) == 2)
+        __builtin_amdgcn_raw_buffer_store_b16(amd::same_bits<std::uint16_t>(value), buffer, offset,
+                                              0, amd::sc0_sc1);
+      else
+        __builtin_amdgcn_raw_buffer_store_b8(amd::same_bits<std::uint8_t>(value), buffer, offset, 0,
+                                             amd::sc0_sc1);
+    });
   }
 }
 
