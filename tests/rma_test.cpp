@@ -235,75 +235,58 @@ TYPED_TEST(RmaBulk, EveryFormOperationAlignmentAndCount) {
           if (n + 16 <= room) check_bulk<TypeParam>(who, what, source, destination, n);
 }
 
-// ------------------------------------------------------------- counts beyond what fits a machine
+// ------------------------------------------------------------- counts beyond 32 bits
 
-/// Accesses that touch no memory but remember which bytes were asked for, per thread of the test.
-struct access_log {
-  std::uint64_t pieces = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t highest = 0;
-  std::size_t widest = 0;
-};
-access_log& log() {
-  static access_log l;
-  return l;
-}
-struct no_memory {
-  template <class T>
-  static T load(const T*) {
-    return T{};
-  }
-  template <class T>
-  static void store(T* p, T) {
-    access_log& l = log();
-    ++l.pieces;
-    l.bytes += sizeof(T);
-    l.highest = std::max(
-        l.highest, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(p)) + sizeof(T));
-    l.widest = std::max(l.widest, sizeof(T));
-  }
-};
-
-TEST(RmaTransfer, CountsAboveFourGiB) {
-  const std::uint64_t base = std::uint64_t{1} << 40;
-  const std::uint64_t n_bytes = (std::uint64_t{5} << 30) + 7;
-  char* const to = reinterpret_cast<char*>(base + 3);
-  const char* const from = reinterpret_cast<const char*>(2 * base + 19);
-  const std::uint64_t threads = std::uint64_t{1} << 20;
-  std::uint64_t bytes = 0;
-  std::uint64_t highest = 0;
-  for (const std::uint64_t thread :
-       {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{12}, std::uint64_t{14}, threads - 1}) {
-    log() = {};
-    detail::transfer<1, no_memory, no_memory>(to, from, n_bytes, {thread, threads});
-    EXPECT_EQ(log().widest, 16u);
-    // 13 bytes of head, (5 GiB + 7 - 13) / 16 pieces, 10 bytes of tail
-    const std::uint64_t body = (n_bytes - 13) / 16;
-    const std::uint64_t own = body / threads + (thread < body % threads ? 1 : 0);
-    EXPECT_EQ(log().bytes, own * 16 + (thread < 13 ? 1 : 0) + (thread < 10 ? 1 : 0));
-    bytes += log().bytes;
-    highest = std::max(highest, log().highest);
-  }
-  EXPECT_GT(bytes, 0u);
-  EXPECT_EQ(highest, base + 3 + n_bytes - 8);
-}
-
-TEST(RmaTransfer, WidthFollowsTheOffsets) {
-  const std::uint64_t base = std::uint64_t{1} << 40;
-  const auto widest = [&](std::uint64_t to, std::uint64_t from) {
-    log() = {};
-    detail::transfer<1, no_memory, no_memory>(reinterpret_cast<char*>(base + to),
-                                              reinterpret_cast<const char*>(base + from), 1000,
-                                              {0, 1});
-    EXPECT_EQ(log().bytes, 1000u);
-    return log().widest;
+/// Moves a few threads' share of a transfer that as a whole would take a large grid.
+struct large_kernel {
+  static constexpr int block_threads = 64;
+  static constexpr std::uint64_t step = std::uint64_t{1} << 24;  // pieces of 16 bytes
+  struct params {
+    char* to;
+    const char* from;
+    std::uint64_t n_bytes;
   };
-  EXPECT_EQ(widest(0, 0), 16u);
-  EXPECT_EQ(widest(5, 21), 16u);
-  EXPECT_EQ(widest(1, 5), 4u);
-  EXPECT_EQ(widest(0, 8), 4u);
-  EXPECT_EQ(widest(0, 2), 1u);
-  EXPECT_EQ(widest(3, 4), 1u);
+  struct shared {};
+  static HIRIS_DEVICE void run(const params& p, shared&) {
+    const detail::share mine{static_cast<std::uint64_t>(platform::thread_rank()), step};
+    detail::transfer<1, detail::own_memory, detail::peer_memory>(p.to, p.from, p.n_bytes, mine);
+  }
+};
+
+TEST(Rma, CountsAboveFourGiB) {
+  // 13 bytes of head, 5 GiB of body, 10 bytes of tail; both sides start 3 bytes after a boundary
+  const std::uint64_t body_bytes = std::uint64_t{5} << 30;
+  const std::uint64_t n_bytes = 13 + body_bytes + 10;
+  platform::device_buffer<char> source(n_bytes + 64);
+  platform::device_buffer<char> destination(n_bytes + 64);
+  const std::uint64_t stride_bytes = 16 * large_kernel::step;
+  const auto piece = [](std::uint64_t at) {
+    std::vector<std::uint8_t> bytes(64 * 16);
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      bytes[i] = static_cast<std::uint8_t>(i * 31 + at / stride_bytes * 11 + 1);
+    return bytes;
+  };
+  std::vector<std::uint64_t> places;
+  for (std::uint64_t at = 0; at < body_bytes; at += stride_bytes) places.push_back(16 + at);
+  for (const std::uint64_t at : places)
+    platform::copy_now(source.data() + at, piece(at).data(), 64 * 16);
+  const auto tail = piece(0);
+  platform::copy_now(source.data() + 16 + body_bytes, tail.data(), 10);
+  const std::uint8_t untouched = 0;
+  platform::copy_now(destination.data() + 16 + body_bytes + 10, &untouched, 1);
+
+  platform::owned_stream stream;
+  platform::launch<large_kernel>(stream, 1, {destination.data() + 3, source.data() + 3, n_bytes});
+  stream.synchronize();
+  std::vector<std::uint8_t> seen(64 * 16);
+  for (const std::uint64_t at : places) {
+    platform::copy_now(seen.data(), destination.data() + at, seen.size());
+    EXPECT_EQ(seen, piece(at)) << "at byte " << at;
+  }
+  EXPECT_EQ(places.back() + stride_bytes, 16 + body_bytes);
+  platform::copy_now(seen.data(), destination.data() + 16 + body_bytes, 11);
+  for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(seen[i], tail[i]) << "tail";
+  EXPECT_EQ(seen[10], untouched) << "beyond the end";
 }
 
 }  // namespace
