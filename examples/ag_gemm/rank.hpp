@@ -210,7 +210,7 @@ class rank_runner {
 template <class T>
 bool run_rank_of(std::shared_ptr<hiris::bootstrap> boot, const options& o, shared_case& data) {
   if (o.b_layout == layout::nk)
-    return rank_runner<T, hiris::matrix_layout::column_major>(std::move(boot), o, data).run();
+    return rank_runner<T, hiris::matrix_layout::col_major>(std::move(boot), o, data).run();
   return rank_runner<T, hiris::matrix_layout::row_major>(std::move(boot), o, data).run();
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The random operands and the reference, once for all ranks: memory that threads share anyway and
-/// processes inherit. Every rank fills its share, so nothing large is ever sent or computed twice.
+/// The random operands and the reference, once for all ranks of this host: threads share them
+/// anyway, processes by a memory file that they inherit. Every rank writes its share, so nothing
+/// large is sent or computed twice. Ranks that another launcher started have their own, whole.
 ///
-///     shared_case data(options);                    // before the ranks start
-///     data.fill<float16>(rank);    meet();          // in every rank
+///     shared_case data(options, memory_of_this_process());
+///     data.fill<float16>(rank);               meet();          // in every rank
 ///     data.compute_reference<float16>(rank);  meet();
 #pragma once
 
@@ -23,42 +24,61 @@
 
 namespace ag_gemm {
 
-/// Zeroed memory that stays shared with child processes. Pages are taken when first written.
-template <class T>
-class shared_array {
+/// Name of the variable by which a rank finds the memory file of its parent.
+inline constexpr const char* memory_variable = "AG_GEMM_MEMORY_FD";
+
+/// Zeroed memory that processes share. Pages are taken when first touched, and nothing is left
+/// behind when the last process has ended, however it ended.
+class shared_memory {
  public:
-  explicit shared_array(std::int64_t n_elems)
-      : bytes_(static_cast<std::size_t>(std::max<std::int64_t>(n_elems, 1)) * sizeof(T)),
-        data_(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
-                   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+  /// @param file A memory file, or -1 to share with threads of this process only.
+  shared_memory(std::int64_t n_bytes, int file)
+      : n_bytes_(static_cast<std::size_t>(n_bytes)),
+        data_(mmap(nullptr, n_bytes_, PROT_READ | PROT_WRITE,
+                   (file < 0 ? MAP_ANONYMOUS : 0) | MAP_SHARED | MAP_NORESERVE, file, 0)) {
     if (data_ == MAP_FAILED) throw std::bad_alloc();
   }
-  ~shared_array() { munmap(data_, bytes_); }
-  shared_array(const shared_array&) = delete;
-  shared_array& operator=(const shared_array&) = delete;
+  ~shared_memory() { munmap(data_, n_bytes_); }
+  shared_memory(const shared_memory&) = delete;
+  shared_memory& operator=(const shared_memory&) = delete;
 
-  T* data() const { return static_cast<T*>(data_); }
+  template <class T>
+  T* at(std::int64_t offset_bytes) const {
+    return reinterpret_cast<T*>(static_cast<char*>(data_) + offset_bytes);
+  }
 
  private:
-  std::size_t bytes_;
+  std::size_t n_bytes_;
   void* data_;
 };
 
 /// A, B and the reference of C.
 class shared_case {
  public:
-  explicit shared_case(const options& o)
-      : options_(o), a_(o.m * o.k), b_(o.k * o.n), reference_(o.verify ? o.m * o.n : 0) {}
+  /// @param file A memory file of `bytes_of(o)` bytes, or -1.
+  /// @param sharers Ranks that see this memory and write a share of it each.
+  shared_case(const options& o, int file, int sharers)
+      : options_(o), sharers_(sharers), memory_(bytes_of(o), file) {}
 
-  const std::uint16_t* a() const { return a_.data(); }           ///< [m, k]
-  const std::uint16_t* b() const { return b_.data(); }           ///< [k, n] or [n, k]
-  const double* reference() const { return reference_.data(); }  ///< [m, n], with --verify
+  /// A, B and, with --verify, the reference, each on pages of its own.
+  static std::int64_t bytes_of(const options& o) {
+    return b_offset(o) + pages(2 * o.k * o.n) + (o.verify ? 8 * o.m * o.n : 0);
+  }
+
+  const std::uint16_t* a() const { return memory_.at<std::uint16_t>(0); }  ///< [m, k]
+  /// [k, n] or [n, k]
+  const std::uint16_t* b() const { return memory_.at<std::uint16_t>(b_offset(options_)); }
+  /// [m, n], with --verify
+  double* reference() const {
+    return memory_.at<double>(b_offset(options_) + pages(2 * options_.k * options_.n));
+  }
 
   /// Writes this rank's share of A and B: numbers from [-1, 1), each a function of its place.
   template <class T>
   void fill(int rank) {
-    fill_share<T>(a_.data(), options_.m * options_.k, 0x0a, rank);
-    fill_share<T>(b_.data(), options_.k * options_.n, 0x0b, rank);
+    fill_share<T>(memory_.at<std::uint16_t>(0), options_.m * options_.k, 0x0a, rank);
+    fill_share<T>(memory_.at<std::uint16_t>(b_offset(options_)), options_.k * options_.n, 0x0b,
+                  rank);
   }
 
   /// Writes this rank's columns of the reference, with its share of the processors.
@@ -71,17 +91,29 @@ class shared_case {
                       a(),         b(),        options_.b_layout == layout::nk,
                       values.get()};
     const int processors = static_cast<int>(std::thread::hardware_concurrency());
-    multiply_columns(in, share(options_.n, rank), share(options_.n, rank + 1),
-                     std::max(1, processors / options_.ranks), reference_.data());
+    const range columns = share(options_.n, rank);
+    multiply_columns(in, columns.begin, columns.end, std::max(1, processors / sharers_),
+                     reference());
   }
 
  private:
-  std::int64_t share(std::int64_t total, int rank) const { return total * rank / options_.ranks; }
+  static std::int64_t pages(std::int64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+  static std::int64_t b_offset(const options& o) { return pages(2 * o.m * o.k); }
+
+  struct range {
+    std::int64_t begin, end;
+  };
+  /// A rank's share of `total`; one that shares with nobody has all of it.
+  range share(std::int64_t total, int rank) const {
+    if (sharers_ == 1) return {0, total};
+    return {total * rank / sharers_, total * (rank + 1) / sharers_};
+  }
 
   template <class T>
   void fill_share(std::uint16_t* to, std::int64_t total, std::uint64_t stream, int rank) {
     const std::uint64_t key = options_.seed * 0x9e3779b97f4a7c15u + (stream << 56);
-    for (std::int64_t i = share(total, rank); i < share(total, rank + 1); ++i) {
+    const range mine = share(total, rank);
+    for (std::int64_t i = mine.begin; i < mine.end; ++i) {
       std::uint64_t x = key + static_cast<std::uint64_t>(i) * 0xd1342543de82ef95u;
       x = (x ^ (x >> 32)) * 0xbf58476d1ce4e5b9u;
       x = (x ^ (x >> 29)) * 0x94d049bb133111ebu;
@@ -91,9 +123,8 @@ class shared_case {
   }
 
   options options_;
-  shared_array<std::uint16_t> a_;
-  shared_array<std::uint16_t> b_;
-  shared_array<double> reference_;
+  int sharers_;
+  shared_memory memory_;
 };
 
 }  // namespace ag_gemm

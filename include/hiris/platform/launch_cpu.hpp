@@ -41,7 +41,7 @@ const kernel_type& type_of() {
 }  // namespace cpu
 
 template <class K>
-void launch(hipStream_t stream, int blocks, const typename K::params& p) {
+void launch(hipStream_t on, int blocks, const typename K::params& p) {
   require_kernel<K>();
   static_assert(std::is_empty_v<typename K::shared> ||
                     sizeof(typename K::shared) <= cpu::shared_bytes_per_unit,
@@ -54,7 +54,7 @@ void launch(hipStream_t stream, int blocks, const typename K::params& p) {
   op.type = &cpu::type_of<K>();
   op.blocks = blocks;
   op.params = cpu::copy_params(&p, sizeof p, alignof(typename K::params));
-  const hipError_t status = cpu::enqueue(stream, std::move(op));
+  const hipError_t status = cpu::enqueue(on, std::move(op));
   if (status != hipSuccess)
     throw error(errc::runtime_failed, -1,
                 std::string("launch of ") + cpu::type_of<K>().name +
