@@ -2,7 +2,8 @@
 #include "options.hpp"
 
 #include <CLI/CLI.hpp>
-#include <map>
+#include <string>
+#include <vector>
 
 namespace ag_gemm {
 
@@ -16,10 +17,7 @@ std::optional<options> parse(int argc, char** argv, const std::vector<std::strin
 
   std::vector<std::string> allowed = known;
   allowed.emplace_back("all");
-  const std::map<std::string, dtype> types{{"fp16", dtype::fp16}, {"bf16", dtype::bf16}};
-  const std::map<std::string, layout> layouts{{"kn", layout::kn}, {"nk", layout::nk}};
-  const std::map<std::string, launch_kind> launches{{"threads", launch_kind::threads},
-                                                    {"processes", launch_kind::processes}};
+  std::string type = "fp16", b_layout = "kn", launch = "threads";
   const auto size = CLI::Range(std::int64_t{1}, std::int64_t{1} << 30);
 
   app.add_option("--ranks", o.ranks, "Ranks; they share devices when there are fewer")
@@ -35,17 +33,16 @@ std::optional<options> parse(int argc, char** argv, const std::vector<std::strin
   app.add_option("--seed", o.seed, "Of the random A and B");
   app.add_option("--wait-budget", o.wait_budget_s, "Longest wait in a kernel, in seconds")
       ->check(CLI::Range(0.001, 86400.0));
+  app.add_option("--dtype", type, "Format of A, B and C")->check(CLI::IsMember({"fp16", "bf16"}));
+  app.add_option("--layout", b_layout, "Of B in memory: kn, or nk as the weight of a linear layer")
+      ->check(CLI::IsMember({"kn", "nk"}));
+  app.add_option("--launch", launch, "What the ranks are")
+      ->check(CLI::IsMember({"threads", "processes"}));
   app.option_defaults()->always_capture_default(false);
   app.add_option("--iterations", o.iterations,
                  "Timed calls after the checked one; 0 times the checked call itself "
                  "[0 on the emulator, 20 on GPUs]")
       ->check(CLI::Range(0, 1000000));
-  app.add_option("--dtype", o.type, "fp16 or bf16 [fp16]")
-      ->transform(CLI::CheckedTransformer(types));
-  app.add_option("--layout", o.b_layout, "Of B in memory: kn, or nk as of a linear layer [kn]")
-      ->transform(CLI::CheckedTransformer(layouts));
-  app.add_option("--launch", o.launch, "Ranks as threads or processes [threads]")
-      ->transform(CLI::CheckedTransformer(launches));
 
   exit_status = 0;
   try {
@@ -54,6 +51,9 @@ std::optional<options> parse(int argc, char** argv, const std::vector<std::strin
     exit_status = app.exit(e);
     return std::nullopt;
   }
+  o.type = type == "fp16" ? dtype::fp16 : dtype::bf16;
+  o.b_layout = b_layout == "kn" ? layout::kn : layout::nk;
+  o.launch = launch == "threads" ? launch_kind::threads : launch_kind::processes;
   for (const std::string& name : o.strategies) {
     if (name == "all") {
       o.strategies = known;
