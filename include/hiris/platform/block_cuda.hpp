@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Reductions and scans over a workgroup on cuda: those of block_gpu.hpp. Contract and usage:
-/// block.hpp.
+/// Reductions and scans over a workgroup on cuda: those of detail/block_gpu.hpp. Contract and
+/// usage: block.hpp.
 #pragma once
 
-#include "hiris/platform/block_gpu.hpp"
+#include "hiris/platform/detail/block_gpu.hpp"

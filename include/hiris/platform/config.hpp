@@ -50,3 +50,13 @@
 #define HIRIS_UNROLL _Pragma("unroll")
 #define HIRIS_NO_UNROLL _Pragma("unroll 1")
 #endif
+namespace hiris::platform {
+
+/// Whether this compilation is for a CDNA whose matrix instructions take twice the k (gfx950).
+#if defined(__gfx950__)
+inline constexpr bool amd_has_double_k = true;
+#else
+inline constexpr bool amd_has_double_k = false;
+#endif
+
+}  // namespace hiris::platform

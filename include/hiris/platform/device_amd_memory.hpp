@@ -24,6 +24,7 @@
 
 #include "hiris/order.hpp"
 #include "hiris/platform/config.hpp"
+#include "hiris/platform/device.hpp"
 #include "hiris/platform/device_amd_atomic.hpp"
 
 namespace hiris::platform {

@@ -14,6 +14,7 @@
 
 #include "hiris/order.hpp"
 #include "hiris/platform/config.hpp"
+#include "hiris/platform/device.hpp"
 #include "hiris/platform/device_cuda_memory.hpp"
 
 namespace hiris::platform {

@@ -18,6 +18,7 @@
 
 #include "hiris/order.hpp"
 #include "hiris/platform/config.hpp"
+#include "hiris/platform/device.hpp"
 
 namespace hiris::platform {
 namespace cuda_detail {

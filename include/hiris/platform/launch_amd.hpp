@@ -8,6 +8,7 @@
 
 #include "hiris/platform/config.hpp"
 #include "hiris/platform/hip.hpp"
+#include "hiris/platform/launch.hpp"
 
 /// Kernel parameters lie in constant memory as they are.
 #define HIRIS_KERNEL_PARAMETER
@@ -36,4 +37,4 @@ void prepare_kernel(const void* /*kernel*/) {}
 
 }  // namespace hiris::platform::gpu
 
-#include "hiris/platform/launch_gpu.hpp"
+#include "hiris/platform/detail/launch_gpu.hpp"

@@ -11,6 +11,7 @@
 
 #include "hiris/platform/config.hpp"
 #include "hiris/platform/hip.hpp"
+#include "hiris/platform/launch.hpp"
 #include "hiris/platform/runtime_error.hpp"
 
 /// Read in place, in constant memory, instead of from a copy.
@@ -52,4 +53,4 @@ void prepare_kernel(const void* kernel) {
 
 }  // namespace hiris::platform::gpu
 
-#include "hiris/platform/launch_gpu.hpp"
+#include "hiris/platform/detail/launch_gpu.hpp"

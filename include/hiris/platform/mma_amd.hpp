@@ -32,49 +32,55 @@ struct halves {
   Half half[2];
 };
 
-#if defined(__gfx950__)
-HIRIS_DEVICE float4 multiply_add(float16, vec16 a, vec16 b, float4 c) {
-  return __builtin_amdgcn_mfma_f32_16x16x32_f16(same_bits<half8>(a), same_bits<half8>(b), c, 0, 0,
-                                                0);
-}
-HIRIS_DEVICE float4 multiply_add(bfloat16, vec16 a, vec16 b, float4 c) {
-  return __builtin_amdgcn_mfma_f32_16x16x32_bf16(same_bits<bf16x8>(a), same_bits<bf16x8>(b), c, 0,
-                                                 0, 0);
-}
-HIRIS_DEVICE float16x multiply_add(float16, vec16 a, vec16 b, float16x c) {
-  return __builtin_amdgcn_mfma_f32_32x32x16_f16(same_bits<half8>(a), same_bits<half8>(b), c, 0, 0,
-                                                0);
-}
-HIRIS_DEVICE float16x multiply_add(bfloat16, vec16 a, vec16 b, float16x c) {
-  return __builtin_amdgcn_mfma_f32_32x32x16_bf16(same_bits<bf16x8>(a), same_bits<bf16x8>(b), c, 0,
-                                                 0, 0);
-}
-#else
-HIRIS_DEVICE float4 multiply_add(float16, vec16 a, vec16 b, float4 c) {
-  const auto x = same_bits<halves<half4>>(a);
-  const auto y = same_bits<halves<half4>>(b);
-  c = __builtin_amdgcn_mfma_f32_16x16x16f16(x.half[0], y.half[0], c, 0, 0, 0);
-  return __builtin_amdgcn_mfma_f32_16x16x16f16(x.half[1], y.half[1], c, 0, 0, 0);
-}
-HIRIS_DEVICE float4 multiply_add(bfloat16, vec16 a, vec16 b, float4 c) {
-  const auto x = same_bits<halves<short4>>(a);
-  const auto y = same_bits<halves<short4>>(b);
-  c = __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(x.half[0], y.half[0], c, 0, 0, 0);
-  return __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(x.half[1], y.half[1], c, 0, 0, 0);
-}
-HIRIS_DEVICE float16x multiply_add(float16, vec16 a, vec16 b, float16x c) {
-  const auto x = same_bits<halves<half4>>(a);
-  const auto y = same_bits<halves<half4>>(b);
-  c = __builtin_amdgcn_mfma_f32_32x32x8f16(x.half[0], y.half[0], c, 0, 0, 0);
-  return __builtin_amdgcn_mfma_f32_32x32x8f16(x.half[1], y.half[1], c, 0, 0, 0);
-}
-HIRIS_DEVICE float16x multiply_add(bfloat16, vec16 a, vec16 b, float16x c) {
-  const auto x = same_bits<halves<short4>>(a);
-  const auto y = same_bits<halves<short4>>(b);
-  c = __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(x.half[0], y.half[0], c, 0, 0, 0);
-  return __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(x.half[1], y.half[1], c, 0, 0, 0);
-}
-#endif
+/// The matrix instructions of an architecture, by type of the elements and of the accumulators.
+template <bool DoubleK>
+struct instructions {
+  static HIRIS_DEVICE float4 multiply_add(float16, vec16 a, vec16 b, float4 c) {
+    const auto x = same_bits<halves<half4>>(a);
+    const auto y = same_bits<halves<half4>>(b);
+    c = __builtin_amdgcn_mfma_f32_16x16x16f16(x.half[0], y.half[0], c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_f32_16x16x16f16(x.half[1], y.half[1], c, 0, 0, 0);
+  }
+  static HIRIS_DEVICE float4 multiply_add(bfloat16, vec16 a, vec16 b, float4 c) {
+    const auto x = same_bits<halves<short4>>(a);
+    const auto y = same_bits<halves<short4>>(b);
+    c = __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(x.half[0], y.half[0], c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(x.half[1], y.half[1], c, 0, 0, 0);
+  }
+  static HIRIS_DEVICE float16x multiply_add(float16, vec16 a, vec16 b, float16x c) {
+    const auto x = same_bits<halves<half4>>(a);
+    const auto y = same_bits<halves<half4>>(b);
+    c = __builtin_amdgcn_mfma_f32_32x32x8f16(x.half[0], y.half[0], c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_f32_32x32x8f16(x.half[1], y.half[1], c, 0, 0, 0);
+  }
+  static HIRIS_DEVICE float16x multiply_add(bfloat16, vec16 a, vec16 b, float16x c) {
+    const auto x = same_bits<halves<short4>>(a);
+    const auto y = same_bits<halves<short4>>(b);
+    c = __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(x.half[0], y.half[0], c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(x.half[1], y.half[1], c, 0, 0, 0);
+  }
+};
+
+/// gfx950.
+template <>
+struct instructions<true> {
+  static HIRIS_DEVICE float4 multiply_add(float16, vec16 a, vec16 b, float4 c) {
+    return __builtin_amdgcn_mfma_f32_16x16x32_f16(same_bits<half8>(a), same_bits<half8>(b), c, 0, 0,
+                                                  0);
+  }
+  static HIRIS_DEVICE float4 multiply_add(bfloat16, vec16 a, vec16 b, float4 c) {
+    return __builtin_amdgcn_mfma_f32_16x16x32_bf16(same_bits<bf16x8>(a), same_bits<bf16x8>(b), c, 0,
+                                                   0, 0);
+  }
+  static HIRIS_DEVICE float16x multiply_add(float16, vec16 a, vec16 b, float16x c) {
+    return __builtin_amdgcn_mfma_f32_32x32x16_f16(same_bits<half8>(a), same_bits<half8>(b), c, 0, 0,
+                                                  0);
+  }
+  static HIRIS_DEVICE float16x multiply_add(bfloat16, vec16 a, vec16 b, float16x c) {
+    return __builtin_amdgcn_mfma_f32_32x32x16_bf16(same_bits<bf16x8>(a), same_bits<bf16x8>(b), c, 0,
+                                                   0, 0);
+  }
+};
 
 /// Accumulators of a lane: M * N / 64 floats.
 template <int M>
@@ -120,7 +126,8 @@ struct mma_atom {
 
   /// c += a * b, over k. All lanes of the wave, converged.
   static HIRIS_DEVICE void multiply_add(c_fragment& c, const a_fragment& a, const b_fragment& b) {
-    c.values = amd::multiply_add(T{}, a.values, b.values, c.values);
+    using instructions = amd::instructions<amd_has_double_k>;
+    c.values = instructions::multiply_add(T{}, a.values, b.values, c.values);
   }
 
   /// Calls f(row, col, value) for each element that this lane holds; four rows in a column follow
