@@ -50,6 +50,7 @@
 #define HIRIS_UNROLL _Pragma("unroll")
 #define HIRIS_NO_UNROLL _Pragma("unroll 1")
 #endif
+
 namespace hiris::platform {
 
 /// Whether this compilation is for a CDNA whose matrix instructions take twice the k (gfx950).
