@@ -4,6 +4,7 @@
 
     scripts/check_structure.py              checks the repository that it stands in
     scripts/check_structure.py --self-test  shows that every rule can fail
+    scripts/check_structure.py --write-index  renews the table of headers in docs/index.md
 
 The rules: vendor words and #if only where they belong, includes point downwards, every header has a
 test and stands in docs/index.md, no file over 400 lines, licence line first, one version everywhere,
@@ -160,12 +161,30 @@ class Checker:
                 if "#pragma once" not in lines:
                     self.say("comment", name, "has no '#pragma once'")
 
-    def check_docs(self):
-        index = self.text("docs/index.md") if "docs/index.md" in self.files else ""
+    def header_table(self):
+        """Public headers with the first sentence of each, as rows of the table in docs/index.md."""
+        rows = []
         for name in self.headers():
             path = name.removeprefix("include/hiris/")
-            if not self.is_backend(name) and "/detail/" not in f"/{path}" and f"`{path}`" not in index:
-                self.say("docs", name, f"docs/index.md does not mention `{path}`")
+            if self.is_backend(name) or "/detail/" in f"/{path}":
+                continue
+            comment = re.search(r"/// @file\n((?:/// .*\n)+)", self.text(name))
+            words = re.sub(r"\n?/// ?", " ", comment.group(1)).strip() if comment else ""
+            sentence = re.match(r".*?[^.\s][.](?=\s|$)|.*", words).group(0)
+            rows.append(f"| `{path}` | {sentence.replace('|', chr(92) + '|')} |")
+        return "\n".join(rows)
+
+    def check_docs(self):
+        index = self.text("docs/index.md") if "docs/index.md" in self.files else ""
+        for row in self.header_table().split("\n"):
+            if row not in index.split("\n"):
+                self.say("docs", "docs/index.md", f"lacks the row {row} (--write-index adds it)")
+
+    def write_index(self):
+        path = self.root / "docs/index.md"
+        begin, end = "|---|---|\n", "\n<!-- end of headers -->"
+        before, rest = path.read_text().split(begin, 1)
+        path.write_text(before + begin + self.header_table() + end + rest.split(end, 1)[1])
 
     def check_links(self):
         for name in self.files:
@@ -214,7 +233,7 @@ def self_test():
         "CMakeLists.txt": "project(hiris VERSION 1.2.3)\n", "CHANGELOG.md": "## 1.2.3\n",
         "README.md": "<!-- from examples/a.cpp -->\n```cpp\nint a;\n```\n",
         "examples/a.cpp": spdx + "// [readme]\nint a;\n// [/readme]\n",
-        "docs/index.md": "`rma.hpp` `platform/config.hpp`\n",
+        "docs/index.md": "| `platform/config.hpp` | Text. |\n| `rma.hpp` | Text. |\n",
         "include/hiris/rma.hpp": good, "tests/rma_test.cpp": spdx,
         "include/hiris/platform/config.hpp": good + "#if 1\n#endif\nhipMalloc asm\n",
         "tests/platform/config_test.cpp": spdx + "hipMalloc(x)\n",
@@ -228,7 +247,7 @@ def self_test():
         "length": ("tests/rma_test.cpp", spdx + "\n" * 400),
         "licence": ("tests/rma_test.cpp", "int x;\n"),
         "comment": ("include/hiris/rma.hpp", spdx + "#pragma once\n"),
-        "docs": ("docs/index.md", "`platform/config.hpp`\n"),
+        "docs": ("docs/index.md", "| `platform/config.hpp` | Text. |\n| `rma.hpp` | Other. |\n"),
         "link": ("README.md", "[x](nowhere.md)\n"),
         "version": ("CHANGELOG.md", "## 1.2.4\n"),
         "quote": ("examples/a.cpp", spdx + "// [readme]\nint b;\n// [/readme]\n"),
@@ -241,7 +260,7 @@ def self_test():
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(content)
             found = Checker(folder).run()
-            also = {"room": {"mirror", "docs"}, "mirror": {"docs"}}.get(rule, set())
+            also = {"room": {"mirror", "docs"}, "mirror": {"docs"}, "comment": {"docs"}}.get(rule, set())
             rules = {line.split(": ")[1] for line in found}
             if rules - also != ({rule} if rule != "nothing" else set()):
                 sys.exit(f"check_structure: self-test of rule '{rule}': found {found}")
@@ -251,10 +270,14 @@ def self_test():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--self-test", action="store_true")
+    parser.add_argument("--write-index", action="store_true")
     arguments = parser.parse_args()
     if arguments.self_test:
         return self_test()
-    found = Checker(pathlib.Path(__file__).resolve().parent.parent).run()
+    checker = Checker(pathlib.Path(__file__).resolve().parent.parent)
+    if arguments.write_index:
+        checker.write_index()
+    found = checker.run()
     for line in found:
         print(line)
     print(f"structure: {len(found)} violation{'s' if len(found) != 1 else ''}")

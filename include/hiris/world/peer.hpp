@@ -53,13 +53,13 @@ inline std::array<char, 128> host_id() {
 
 /// Random number of this process.
 inline std::uint64_t process_nonce() {
-  static const std::uint64_t nonce = [] {
-    std::uint64_t value = 0;
-    if (getrandom(&value, sizeof value, 0) != static_cast<ssize_t>(sizeof value))
+  static const std::uint64_t value = [] {
+    std::uint64_t random = 0;
+    if (getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random))
       throw error(errc::runtime_failed, -1, "getrandom gave no random bytes; allowed are 8");
-    return value;
+    return random;
   }();
-  return nonce;
+  return value;
 }
 
 /// Identity of this rank on `device`, or on device `rank` modulo their number if `device` is -1.

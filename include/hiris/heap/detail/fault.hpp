@@ -29,9 +29,9 @@ inline std::string fault_text(const fault_record& f) {
 inline void throw_if_faulted(fault_record& record) {
   const std::atomic_ref<std::uint32_t> state(record.state);
   if (state.load(std::memory_order_acquire) == 0) return;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  const auto give_up_at = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   while (state.load(std::memory_order_acquire) == 1) {
-    if (std::chrono::steady_clock::now() > deadline)
+    if (std::chrono::steady_clock::now() > give_up_at)
       throw error(errc::timed_out, -1,
                   "a wait on the device ran out, and its record is not complete after 1000 ms");
     std::this_thread::yield();
