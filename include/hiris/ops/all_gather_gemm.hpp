@@ -11,9 +11,9 @@
 ///
 /// **Residency.** All workgroups of a launch must run at once, since they wait for peers: grids are
 /// as large as the device holds, and a device that other kernels fill may make a wait time out.
-/// **Reuse.** Ranks may call back to back without host synchronisation, and replay a captured graph.
-/// After `run`, in stream order, A, B and C are the caller's again. All ranks must make the same
-/// number of calls.
+/// **Reuse.** Ranks may call back to back without host synchronisation, and replay a captured
+/// graph. After `run`, in stream order, A, B and C are the caller's again. All ranks must make the
+/// same number of calls.
 #pragma once
 
 #include <algorithm>
@@ -58,8 +58,7 @@ class all_gather_gemm {
   ///         every rank, before anything is launched; the heap is as before.
   all_gather_gemm(symmetric_heap& heap, all_gather_gemm_problem problem,
                   strategy wanted = strategy::automatic, all_gather_gemm_options options = {})
-      : heap_(heap),
-        state_(heap, std::move(problem), wanted, options, element_name()) {
+      : heap_(heap), state_(heap, std::move(problem), wanted, options, element_name()) {
     heap.ranks().collectively("kernels of all_gather_gemm", [&] {
       const platform::device_guard guard(heap_.ranks().device());
       with_kernels([&](auto kernels) { prepare<decltype(kernels)>(); });
@@ -116,12 +115,7 @@ class all_gather_gemm {
   using types = gemm_types<T, B, Out>;
 
   template <class Comm, class Tile>
-  struct kernels_of {
-    using comm = Comm;
-    using tile = Tile;
-    using gemm = all_gather_gemm_kernel<Comm, types, Tile>;
-    using ship = ship_kernel<Comm>;
-  };
+  using kernels_of = all_gather_gemm_kernels<Comm, types, Tile>;
 
   static constexpr const char* element_name() {
     return std::is_same_v<T, float16> ? "float16" : "bfloat16";

@@ -3,14 +3,14 @@
 /// The one main loop of all-gather + GEMM: kernel = schedule x comm x loader x multiply x epilogue.
 ///
 /// C = [A_0 | ... | A_{W-1}] B. Only the communication policy (comm/) knows of ranks: it answers
-/// where the next step of A lies and whether it may be read. A workgroup walks output tiles, and for
-/// each the k of all sources, its own rank's first:
+/// where the next step of A lies and whether it may be read. A workgroup walks output tiles, and
+/// for each the k of all sources, its own rank's first:
 ///
 ///     commit step t to shared memory | ready(t+1)? then issue its loads | meet | multiply step t
 ///
 /// The loads of t+1 are in flight while t is multiplied. A variant of an operand's way (direct to
-/// shared, TMA) is another loader, a variant of the multiply another block_multiply, a variant of the
-/// journey another policy; none is another kernel.
+/// shared, TMA) is another loader, a variant of the multiply another block_multiply, a variant of
+/// the journey another policy; none is another kernel.
 #pragma once
 
 #include <cstdint>
@@ -176,6 +176,16 @@ struct ship_kernel {
     for (int item = platform::block_rank(); item < comm.items(); item += platform::block_count())
       if (comm.ship(item) != wait_status::ok) return;  // recorded; the host throws it
   }
+};
+
+/// The kernels of one strategy and tile configuration. At namespace scope, since nvcc names it in
+/// the code that it generates for a launch.
+template <class Comm, class Types, class Tile>
+struct all_gather_gemm_kernels {
+  using comm = Comm;
+  using tile = Tile;
+  using gemm = all_gather_gemm_kernel<Comm, Types, Tile>;
+  using ship = ship_kernel<Comm>;
 };
 
 }  // namespace hiris
