@@ -15,6 +15,7 @@
 #include "hiris/platform/config.hpp"
 #include "hiris/platform/device.hpp"
 #include "hiris/platform/float16.hpp"
+#include "hiris/platform/mma.hpp"
 
 namespace hiris::platform {
 namespace cuda_detail {
@@ -47,11 +48,10 @@ HIRIS_DEVICE void multiply_add(bfloat16, float (&c)[4], const vec16& a, std::uin
 
 }  // namespace cuda_detail
 
-template <class T, int M, int N>
-struct mma_atom {
-  static_assert(M == 16 && N == 16, "hiris: cuda multiplies tiles of 16 x 16");
-  static constexpr int m = M;
-  static constexpr int n = N;
+template <class T>
+struct mma_atom<T, 16, 16> {
+  static constexpr int m = 16;
+  static constexpr int n = 16;
   static constexpr int k = 16;
 
   struct a_fragment {
