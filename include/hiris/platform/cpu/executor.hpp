@@ -2,30 +2,26 @@
 /// @file
 /// One emulated device: a thread that starts the operations of its streams and runs the workgroups.
 ///
-/// A compute unit holds workgroups while their threads and shared memory fit. A resident workgroup
-/// keeps its place until it ends; workgroups of several kernels share the units. Workgroups run in
-/// turn, each until it can only wait. If all only wait, the thread yields and then sleeps briefly.
+/// Streams run at once; the default stream waits for those that were not created as non-blocking,
+/// and they for it. Functions (copies, fills) run on the device's thread.
 ///
 ///     executor device(0);
 ///     device.submit(*device.default_stream(), std::move(op));
 ///     device.synchronize(*device.default_stream());
 #pragma once
 
-#include <sched.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <cstdio>
-#include <list>
 #include <map>
 #include <mutex>
 
 #include "hiris/platform/cpu/options.hpp"
 #include "hiris/platform/cpu/statistics.hpp"
 #include "hiris/platform/cpu/stream.hpp"
-#include "hiris/platform/cpu/workgroup.hpp"
+#include "hiris/platform/cpu/units.hpp"
 
 namespace hiris::platform::cpu {
 
@@ -35,18 +31,9 @@ inline std::uint64_t now_ns() {
                                         .count());
 }
 
-/// Workgroups of a kernel that one compute unit holds; 0 if it holds none.
-inline int workgroups_per_unit(int block_threads, std::size_t shared_bytes) {
-  const int threads = (block_threads + lanes_per_wave - 1) / lanes_per_wave * lanes_per_wave;
-  int n = threads_per_unit / threads;
-  if (shared_bytes > 0) n = std::min(n, static_cast<int>(shared_bytes_per_unit / shared_bytes));
-  return n;
-}
-
 class executor {
  public:
-  explicit executor(int ordinal) : ordinal_(ordinal) {
-    units_.resize(static_cast<std::size_t>(the_options().compute_units));
+  explicit executor(int ordinal) : ordinal_(ordinal), units_(ordinal) {
     streams_.push_back(std::make_unique<ihipStream_t>());
     streams_.front()->device = this;
     streams_.front()->is_default = true;
@@ -161,24 +148,6 @@ class executor {
   }
 
  private:
-  struct running_kernel {
-    ihipStream_t* stream = nullptr;
-    operation op;
-    int started = 0;
-    int ended = 0;
-    bool failed = false;
-  };
-  struct resident {
-    workgroup* group = nullptr;
-    running_kernel* kernel = nullptr;
-    std::size_t unit = 0;
-    step_result state = step_result::progressed;
-  };
-  struct unit_load {
-    int threads = 0;
-    std::size_t shared_bytes = 0;
-  };
-
   void ring_locked() {
     bell_.fetch_add(1, std::memory_order_release);
     work_.notify_one();
@@ -191,19 +160,18 @@ class executor {
       const std::uint32_t heard = bell_.load(std::memory_order_acquire);
       const bool any = start_operations(lock);
       if (stopping_) break;
-      admit();
-      if (resident_.empty()) {
+      units_.admit();
+      if (units_.idle()) {
         if (!any) work_.wait(lock, [&] { return bell_.load(std::memory_order_acquire) != heard; });
         continue;
       }
       lock.unlock();
-      while (!round() && bell_.load(std::memory_order_acquire) == heard) {
+      while (!units_.round() && bell_.load(std::memory_order_acquire) == heard) {
       }
       lock.lock();
       reap();
     }
-    for (const resident& r : resident_) pool_.give_back(r.group);
-    resident_.clear();
+    units_.drop();
   }
 
   // Begins what can begin. The lock is open while a function runs.
@@ -246,75 +214,13 @@ class executor {
     std::erase_if(streams_, [&](const auto& s) { return s.get() == &stream; });
   }
 
-  /// Gives places to workgroups while there are any.
-  void admit() {
-    for (const auto& kernel : kernels_) {
-      const kernel_type& type = *kernel->op.type;
-      const int threads =
-          (type.block_threads + lanes_per_wave - 1) / lanes_per_wave * lanes_per_wave;
-      while (!kernel->failed && kernel->started < kernel->op.blocks) {
-        std::size_t at = next_unit_;
-        std::size_t tried = 0;
-        for (; tried < units_.size(); ++tried, at = (at + 1) % units_.size())
-          if (units_[at].threads + threads <= threads_per_unit &&
-              units_[at].shared_bytes + type.shared_bytes <= shared_bytes_per_unit)
-            break;
-        if (tried == units_.size()) break;
-        next_unit_ = (at + 1) % units_.size();
-        units_[at].threads += threads;
-        units_[at].shared_bytes += type.shared_bytes;
-        workgroup* group = pool_.start(type, kernel->op.params.get(), kernel->started,
-                                       kernel->op.blocks, ordinal_);
-        ++kernel->started;
-        resident_.push_back({group, kernel.get(), at, step_result::progressed});
-      }
-    }
-  }
-
-  /// Runs every resident workgroup once. @return True if any ended.
-  bool round() {
-    bool ended = false;
-    bool progressed = false;
-    for (resident& r : resident_) {
-      r.state = step(*r.group, scheduler_);
-      ended |= r.state == step_result::ended || r.state == step_result::failed;
-      progressed |= r.state != step_result::only_waits;
-    }
-    if (progressed) {
-      idle_rounds_ = 0;
-    } else if (++idle_rounds_ < 4) {
-      ::sched_yield();
-    } else {
-      const int us = std::min(10 << std::min(idle_rounds_ - 4, 5), 200);
-      std::this_thread::sleep_for(std::chrono::microseconds(us));
-    }
-    return ended;
-  }
-
-  /// Takes away what has ended, and everything of a kernel that failed.
+  /// Takes away what has ended.
   void reap() {
-    for (resident& r : resident_)
-      if (r.state == step_result::failed && !r.kernel->failed) {
-        r.kernel->failed = true;
-        r.kernel->stream->error = hipErrorLaunchFailure;
-        last_failure_ = r.group->failure;
-        std::fprintf(stderr, "hiris emulator: %s\n", last_failure_.c_str());
-      }
-    std::erase_if(resident_, [&](const resident& r) {
-      if (r.state != step_result::ended && !r.kernel->failed) return false;
-      const kernel_type& type = *r.group->type;
-      units_[r.unit].threads -=
-          (type.block_threads + lanes_per_wave - 1) / lanes_per_wave * lanes_per_wave;
-      units_[r.unit].shared_bytes -= type.shared_bytes;
-      ++r.kernel->ended;
-      pool_.give_back(r.group);
-      return true;
+    const std::string failure = units_.reap([&](ihipStream_t& stream, bool failed) {
+      if (failed) stream.error = hipErrorLaunchFailure;
+      finish(stream);
     });
-    std::erase_if(kernels_, [&](const auto& kernel) {
-      if (kernel->ended < (kernel->failed ? kernel->started : kernel->op.blocks)) return false;
-      finish(*kernel->stream);
-      return true;
-    });
+    if (!failure.empty()) last_failure_ = failure;
   }
 
   const int ordinal_;
@@ -327,14 +233,7 @@ class executor {
   std::string last_failure_;
   std::thread thread_;
 
-  // Used by the thread only.
-  fiber scheduler_;
-  workgroup_pool pool_;
-  std::vector<unit_load> units_;
-  std::size_t next_unit_ = 0;
-  std::vector<std::unique_ptr<running_kernel>> kernels_;
-  std::vector<resident> resident_;
-  int idle_rounds_ = 0;
+  compute_units units_;  // used by the thread only
 };
 
 /// Tells all devices that an event has happened.
@@ -375,9 +274,7 @@ inline bool executor::start_operations(std::unique_lock<std::mutex>& lock) {
       operation& head = stream.queue.front();
       switch (head.kind) {
         case operation::kernel: {
-          kernels_.push_back(std::make_unique<running_kernel>());
-          kernels_.back()->stream = &stream;
-          kernels_.back()->op = head;
+          units_.start(stream, head);
           count_launch(ordinal_);
           break;
         }

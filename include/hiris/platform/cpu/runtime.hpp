@@ -11,7 +11,7 @@
 /// to exec, or to fork before the first use, as with a GPU.
 #pragma once
 
-#include <unistd.h>
+#include <pthread.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -29,9 +29,8 @@ inline constinit thread_local int current_device = 0;
 
 class device_set {
  public:
-  device_set() : process_(::getpid()) {
-    for (int i = 0; i < the_options().devices; ++i)
-      devices_.push_back(std::make_unique<executor>(i));
+  explicit device_set(int count) {
+    for (int i = 0; i < count; ++i) devices_.push_back(std::make_unique<executor>(i));
     peers_.resize(devices_.size() * devices_.size());
   }
 
@@ -53,7 +52,6 @@ class device_set {
     for (const auto& device : devices_) device->ring();
   }
   void stop() {
-    if (::getpid() != process_) return;
     for (const auto& device : devices_) device->stop();
   }
 
@@ -68,21 +66,24 @@ class device_set {
     return text;
   }
 
-  pid_t process_;
   std::string boot_ = read_boot();
   std::vector<std::unique_ptr<executor>> devices_;
   std::vector<flag> peers_;
 };
 
-/// The devices of this process.
-inline device_set& the_devices() {
+namespace detail {
+inline device_set*& devices_pointer() {
   static device_set* devices = [] {
-    auto* made = new device_set;
-    std::atexit([] { the_devices().stop(); });
-    return made;
+    std::atexit([] { devices_pointer()->stop(); });
+    ::pthread_atfork(nullptr, nullptr, [] { devices_pointer() = new device_set(0); });
+    return new device_set(the_options().devices);
   }();
-  return *devices;
+  return devices;
 }
+}  // namespace detail
+
+/// The devices of this process.
+inline device_set& the_devices() { return *detail::devices_pointer(); }
 
 inline void ring_all_devices() { the_devices().ring(); }
 
@@ -97,6 +98,7 @@ inline ihipStream_t* resolve(hipStream_t stream) {
 inline hipError_t enqueue(hipStream_t handle, operation op) {
   ihipStream_t* stream = resolve(handle);
   if (stream == nullptr) return hipErrorNoDevice;
+  if (the_devices().count() == 0) return hipErrorNotInitialized;  // a stream from before a fork
   if (stream->recording) {
     if (stream->recording->invalidated) return hipErrorStreamCaptureInvalidated;
     stream->recording->captured.branches[stream->branch].push_back(std::move(op));
