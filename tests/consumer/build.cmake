@@ -11,7 +11,7 @@ file(REMOVE_RECURSE ${WORK})
 file(GLOB_RECURSE headers RELATIVE ${HIRIS_SOURCE}/include ${HIRIS_SOURCE}/include/hiris/*.hpp)
 set(everything "#pragma once\n")
 foreach(header IN LISTS headers)
-  if(header MATCHES "_(cpu|cuda|amd|gpu)(_[a-z0-9_]+)?\\.hpp$" OR header MATCHES "/platform/(cpu|cuda|amd)/"
+  if(header MATCHES "_(cpu|cuda|amd|gpu)(_[a-z0-9_]+)?\\.hpp$" OR header MATCHES "/(detail|cpu|cuda|amd)/"
      OR header MATCHES "/mpi\\.hpp$")
     continue()
   endif()
