@@ -29,7 +29,9 @@ struct epoch_words {
 ///
 /// Caller   thread, before its workgroup arrives at `block_is_last`.
 HIRIS_DEVICE std::uint64_t next_epoch(const epoch_words& words) {
-  return platform::atomic_load<order::relaxed, scope::agent>(words.epoch) + 1;
+  return platform::wave_uniform(
+             platform::atomic_load<order::relaxed, scope::agent>(words.epoch)) +
+         1;
 }
 
 /// Counts this workgroup as finished. True in the one that is the last of the call; what all others

@@ -23,6 +23,7 @@
 #include "hiris/comm/shard.hpp"
 #include "hiris/context.hpp"
 #include "hiris/platform/config.hpp"
+#include "hiris/platform/device.hpp"
 #include "hiris/tile/schedule.hpp"
 #include "hiris/tile/view.hpp"
 
@@ -54,17 +55,17 @@ struct exchange {
 
   /// Number of the communication tile that a position lies in.
   HIRIS_DEVICE int tile_of(const position& at) const {
-    const shard& s = shards[at.source];
+    const shard s = platform::wave_uniform(shards[at.source]);
     return s.first_tile + (at.row >> rows_shift) * s.tiles_k + (at.k >> k_shift);
   }
   /// This rank's own shard at a position, in place.
   HIRIS_DEVICE tile::strip<T> own(const position& at) const {
-    const int stride = shards[ctx.rank].k_count;
+    const int stride = platform::wave_uniform(shards[ctx.rank].k_count);
     return {a + at.row * std::int64_t{stride} + at.k, stride, at.rows, stride - at.k};
   }
   /// A source's area of this rank's inbox at a position; rows and k are padded with zeros.
   HIRIS_DEVICE tile::strip<T> arrived_at(const position& at, std::uint64_t epoch) const {
-    const shard& s = shards[at.source];
+    const shard s = platform::wave_uniform(shards[at.source]);
     const T* area = inbox + static_cast<std::int64_t>(epoch % 2) * slot_elems + s.inbox_begin;
     return {area + at.row * s.inbox_stride + at.k, s.inbox_stride, at.rows, 1 << 30};
   }

@@ -11,6 +11,7 @@
 
 #include "hiris/comm/shard.hpp"
 #include "hiris/platform/config.hpp"
+#include "hiris/platform/device.hpp"
 #include "hiris/tile/schedule.hpp"
 
 namespace hiris::comm {
@@ -43,9 +44,9 @@ class k_walk {
     count_ = 0;
     while (count_ == 0 && ++turn_ < world_) {
       source_ = tile::source_at(turn_, rank_, world_);
-      count_ = shards_[source_].k_count;
+      count_ = platform::wave_uniform(shards_[source_].k_count);
     }
-    if (turn_ < world_) begin_ = shards_[source_].k_begin;
+    if (turn_ < world_) begin_ = platform::wave_uniform(shards_[source_].k_begin);
   }
 
   const shard* shards_;

@@ -56,14 +56,14 @@ class pull {
         seen_.wait(p_.x.ctx, p_.x.arrived, p_.x.tile_of(at), epoch_, at.source);
     if (status != wait_status::ok) return status;
     source_ = at.source;
-    const std::int64_t offset_bytes =
-        platform::atomic_load<order::relaxed, scope::system>(p_.offsets + at.source);
+    const std::int64_t offset_bytes = platform::wave_uniform(
+        platform::atomic_load<order::relaxed, scope::system>(p_.offsets + at.source));
     base_ = (const T*)(p_.a_windows[at.source].data + offset_bytes);
     return status;
   }
   HIRIS_DEVICE tile::strip<T> tile(const position& at) const {
     if (at.source == p_.x.ctx.rank) return p_.x.own(at);
-    const int stride = p_.x.shards[at.source].k_count;
+    const int stride = platform::wave_uniform(p_.x.shards[at.source].k_count);
     return {base_ + at.row * std::int64_t{stride} + at.k, stride, at.rows, stride - at.k};
   }
 

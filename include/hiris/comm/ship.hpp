@@ -25,7 +25,8 @@ struct shipment {
 /// Number of shipments of a rank and call.
 template <class T>
 HIRIS_DEVICE int shipments(const exchange<T>& x) {
-  return (x.ctx.size - 1) * x.tiles_m * x.shards[x.ctx.rank].tiles_k;
+  return (x.ctx.size - 1) * x.tiles_m *
+         platform::wave_uniform(x.shards[x.ctx.rank].tiles_k);
 }
 
 /// The shipment with a number; the nearest neighbour above comes first.
@@ -44,7 +45,7 @@ HIRIS_DEVICE shipment shipment_at(const exchange<T>& x, int item) {
 template <class T>
 HIRIS_DEVICE void ship_tile(const exchange<T>& x, int number, int peer, std::uint64_t epoch) {
   constexpr int in_flight = 4;
-  const shard s = x.shards[x.ctx.rank];
+  const shard s = platform::wave_uniform(x.shards[x.ctx.rank]);
   const int row = number / s.tiles_k << x.rows_shift;
   const int k = number % s.tiles_k << x.k_shift;
   const int rows = x.m - row < 1 << x.rows_shift ? x.m - row : 1 << x.rows_shift;

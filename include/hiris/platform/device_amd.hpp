@@ -82,6 +82,19 @@ HIRIS_DEVICE T wave_shuffle_xor(T value, int mask) {
   return wave_shuffle(value, lane_rank() ^ mask);
 }
 
+/// `value`, which all lanes of the wave hold alike, in scalar registers: branches on it and addresses
+/// made from it then cost no vector instructions. Of 4 or 8 bytes.
+template <class T>
+HIRIS_DEVICE T wave_uniform(T value) {
+  static_assert(sizeof(T) % 4 == 0, "hiris: wave_uniform takes whole words");
+  struct words {
+    int word[sizeof(T) / 4];
+  };
+  words same = __builtin_bit_cast(words, value);
+  for (int& word : same.word) word = __builtin_amdgcn_readfirstlane(word);
+  return __builtin_bit_cast(T, same);
+}
+
 /// Gives way for some 64 clocks; belongs in every loop that waits.
 HIRIS_DEVICE void pause() { __builtin_amdgcn_s_sleep(1); }
 

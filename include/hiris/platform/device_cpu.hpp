@@ -74,6 +74,11 @@ T wave_shuffle_xor(T v, int mask) {
   return wave_shuffle(v, lane_rank() ^ mask);
 }
 
+template <class T>
+T wave_uniform(T v) {
+  return v;
+}
+
 inline std::uint64_t wave_ballot(bool vote) {
   cpu::lane& self = *cpu::here.current;
   cpu::wave& w = *self.owner;

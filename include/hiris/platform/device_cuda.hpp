@@ -72,6 +72,12 @@ HIRIS_DEVICE T wave_shuffle_xor(T value, int mask) {
   return wave_shuffle(value, lane_rank() ^ mask);
 }
 
+/// `value`, which all lanes of the wave hold alike. A hint that matters on amd only.
+template <class T>
+HIRIS_DEVICE T wave_uniform(T value) {
+  return value;
+}
+
 /// Gives way for a moment; belongs in every loop that waits.
 HIRIS_DEVICE void pause() { __nanosleep(20); }
 
