@@ -37,7 +37,7 @@ ROWS = [
     ["world", "world_peer"],
     ["tile", "mma"],
     ["heap"],
-    ["launch"],
+    ["launch", "stream_barrier"],
     ["comm"],
     ["ops"],
     ["hiris"],
@@ -45,7 +45,7 @@ ROWS = [
 ROW_OF = {room: row for row, rooms in enumerate(ROWS) for room in rooms}
 # What runs in a kernel knows nothing of the host's set-up.
 DEVICE_ROOMS = {"context", "rma", "atomic", "signal", "barrier", "tile", "mma"}
-HOST_ROOMS = {"bootstrap", "world", "world_peer", "heap", "launch", "comm", "ops"}
+HOST_ROOMS = {"bootstrap", "world", "world_peer", "heap", "launch", "stream_barrier", "comm", "ops"}
 
 
 def without_comments(text):

@@ -42,7 +42,8 @@
 #endif
 
 /// In front of a loop: unroll it whole, so that the arrays it indexes stay in registers, or not at
-/// all, where a path that is rarely taken should stay small. The emulator leaves both to the compiler.
+/// all, where a path that is rarely taken should stay small. The emulator leaves both to the
+/// compiler.
 #if defined(HIRIS_PLATFORM_CPU)
 #define HIRIS_UNROLL
 #define HIRIS_NO_UNROLL
@@ -58,6 +59,13 @@ namespace hiris::platform {
 inline constexpr bool amd_has_double_k = true;
 #else
 inline constexpr bool amd_has_double_k = false;
+#endif
+
+/// Whether relaxed atomics at system scope pass the L2 whatever the memory; not on gfx90a.
+#if defined(__gfx90a__)
+inline constexpr bool amd_atomics_pass_caches = false;
+#else
+inline constexpr bool amd_atomics_pass_caches = true;
 #endif
 
 }  // namespace hiris::platform

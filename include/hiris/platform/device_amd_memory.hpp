@@ -10,6 +10,10 @@
 ///     and to its hazard recognizer: storing the result of an MFMA, or overwriting the registers of
 ///     a 16-byte store in the next instruction, needs wait states that nobody would insert.
 ///   - A volatile access waits for vmcnt(0) each time, so that only one is in flight.
+/// On gfx90a the narrow ones are buffer accesses, too: there a relaxed atomic at system scope
+/// relies on the kind of the memory, and with a peer's ordinary memory it reads what the L2 has and
+/// leaves its stores there; only a buffer access can say `scc`.
+///
 /// A buffer access takes its base from scalar registers. The base here is the 1 GiB region that the
 /// address lies in, and the loop runs once for every region that the lanes of the wave touch:
 /// nearly always once.
@@ -37,15 +41,6 @@ using global_words4 [[gnu::may_alias]] = __attribute__((address_space(1))) words
 inline constexpr int region_bits = 30;
 inline constexpr int buffer_data_format_32 = 0x20000;  // word 3 of a raw buffer's descriptor
 inline constexpr int sc0_sc1 = 17;                     // cache policy; `glc scc` on gfx90a
-
-/// On gfx90a a relaxed atomic at system scope relies on the kind of the memory: on a peer's
-/// ordinary memory it reads what the L2 has, and its store stays there. Only a buffer access can
-/// say `scc`.
-#if defined(__gfx90a__)
-inline constexpr bool atomics_pass_caches = false;
-#else
-inline constexpr bool atomics_pass_caches = true;
-#endif
 
 /// Calls `access(buffer, offset)` for every lane, once a region, with the buffer the same for all
 /// lanes of a call. The mask of lanes makes the progress of the loop plain to the compiler, which
@@ -87,7 +82,7 @@ HIRIS_DEVICE T peer_load(const T* p) {
       words = __builtin_amdgcn_raw_buffer_load_b128(buffer, offset, 0, amd::sc0_sc1);
     });
     return amd::same_bits<T>(words);
-  } else if constexpr (amd::atomics_pass_caches) {
+  } else if constexpr (amd_atomics_pass_caches) {
     return atomic_load<order::relaxed, scope::system>(p);
   } else {
     T value;
@@ -117,7 +112,7 @@ HIRIS_DEVICE void peer_store(T* p, T value) {
     amd::for_each_region(p, [words](auto buffer, int offset) {
       __builtin_amdgcn_raw_buffer_store_b128(words, buffer, offset, 0, amd::sc0_sc1);
     });
-  } else if constexpr (amd::atomics_pass_caches) {
+  } else if constexpr (amd_atomics_pass_caches) {
     atomic_store<order::relaxed, scope::system>(p, value);
   } else {
     amd::for_each_region(p, [value](auto buffer, int offset) {

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// The barrier on streams: orders the kernels of all ranks, as threads and as processes, for teams,
+// in graphs; a rank that does not come is named by the heap.
+#include "hiris/stream_barrier.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "support/device_test.hpp"
+#include "support/errors.hpp"
+#include "support/processes.hpp"
+
+namespace {
+
+using namespace hiris;
+using test::on_ranks;
+
+using StreamBarrier = test::device_test;
+
+constexpr heap_options small{.data_bytes = 1 << 16, .signals = 64};
+
+/// Counts up word 0 of this rank.
+struct bump_kernel {
+  static constexpr int block_threads = 64;
+  struct params {
+    int* word;
+  };
+  struct shared {};
+  static HIRIS_DEVICE void run(const params& p, shared&) {
+    if (platform::thread_rank() == 0) ++*p.word;
+  }
+};
+
+/// Adds word 0 of all ranks to word 1 of this rank.
+struct sum_kernel {
+  static constexpr int block_threads = 64;
+  struct params {
+    context ctx;
+    int* word;
+  };
+  struct shared {};
+  static HIRIS_DEVICE void run(const params& p, shared&) {
+    if (platform::thread_rank() != 0) return;
+    for (int r = 0; r < p.ctx.size; ++r) p.word[1] += *p.ctx.on(r, p.word);
+  }
+};
+
+/// One rank's part: in step i (from 1) every rank's word 0 is i when all read it.
+struct stepper {
+  context ctx;
+  int* word;
+  stream_barrier& barrier;
+  platform::stream stream;
+
+  void step() {
+    platform::launch<bump_kernel>(stream, 1, {word});
+    barrier.enqueue(stream);
+    platform::launch<sum_kernel>(stream, 1, {ctx, word});
+    barrier.enqueue(stream);
+  }
+};
+
+void check_steps(const world& w, int steps, bool replayed) {
+  symmetric_heap heap(w, small);
+  const platform::device_guard guard(w.device());
+  load_kernels<bump_kernel, sum_kernel>(w);
+  const auto words = heap.allocate<int>(2);
+  test::to_device(words.data(), std::vector<int>{0, 0});
+  stream_barrier barrier(heap);
+  const platform::owned_stream stream;
+  stepper me{heap.device_context(), words.data(), barrier, stream};
+  w.barrier("all words are zero");
+  if (replayed) {
+    platform::graph graph = platform::graph::capture(stream, [&] { me.step(); });
+    for (int i = 0; i < steps; ++i) graph.launch(stream);
+  } else {
+    for (int i = 0; i < steps; ++i) me.step();
+  }
+  heap.synchronize(stream);
+  EXPECT_EQ(test::to_host(words.data(), 2),
+            (std::vector<int>{steps, w.size() * steps * (steps + 1) / 2}))
+      << "rank " << w.rank() << " of " << w.size();
+  EXPECT_EQ(barrier.epoch(), 2u * static_cast<unsigned>(steps));
+  w.barrier("all have read");
+}
+
+TEST_F(StreamBarrier, OrdersKernelsOfAllRanks) {
+  for (int n = 1; n <= 8; ++n) on_ranks(n, [](const world& w) { check_steps(w, 50, false); });
+}
+
+TEST_F(StreamBarrier, IsCapturedAndReplayed) {
+  on_ranks(3, [](const world& w) { check_steps(w, 100, true); });
+}
+
+TEST_F(StreamBarrier, AcrossProcesses) {
+  test::on_processes({.processes = 2, .threads = 1},
+                     [](const world& w) { check_steps(w, 50, false); });
+}
+
+TEST_F(StreamBarrier, OfTeams) {
+  on_ranks(5, [](const world& w) {
+    symmetric_heap heap(w, small);
+    const world team = w.split(w.rank() % 2, w.rank());
+    const platform::device_guard guard(w.device());
+    load_kernels<bump_kernel, sum_kernel>(w);
+    const auto words = heap.allocate<int>(2);
+    test::to_device(words.data(), std::vector<int>{0, 0});
+    stream_barrier barrier(heap, team);
+    const platform::owned_stream stream;
+    stepper me{heap.device_context(team), words.data(), barrier, stream};
+    w.barrier("all words are zero");
+    const int steps = w.rank() % 2 == 0 ? 7 : 20;  // teams do not wait for each other
+    for (int i = 0; i < steps; ++i) me.step();
+    heap.synchronize(stream);
+    EXPECT_EQ(test::to_host(words.data(), 2),
+              (std::vector<int>{steps, team.size() * steps * (steps + 1) / 2}));
+    w.barrier("all have read");
+  });
+}
+
+TEST_F(StreamBarrier, ARankThatDoesNotComeIsNamed) {
+  on_ranks(3, [](const world& w) {
+    symmetric_heap heap(
+        w, {.data_bytes = 1 << 16, .signals = 64, .wait_budget = std::chrono::milliseconds(50)});
+    stream_barrier barrier(heap);
+    const platform::owned_stream stream;
+    w.barrier("all are ready");
+    if (w.rank() != 1) {
+      barrier.enqueue(stream);
+      test::expect_error(errc::timed_out, w.rank(), {"1"}, [&] { heap.synchronize(stream); });
+      EXPECT_EQ(barrier.epoch(), 1u) << "this rank's arrivals have been sent";
+    }
+    w.barrier("all have timed out");
+    // the late rank finds the others' arrivals; after that all are at the same epoch again
+    if (w.rank() == 1) barrier.enqueue(stream);
+    heap.reset_fault();
+    platform::synchronize(stream);
+    w.barrier("the late rank has come");
+    barrier.enqueue(stream);
+    EXPECT_NO_THROW(heap.synchronize(stream));
+    EXPECT_EQ(barrier.epoch(), 2u);
+    w.barrier("end");
+  });
+}
+
+}  // namespace
