@@ -15,6 +15,7 @@
 #include "hiris/platform/config.hpp"
 #include "hiris/platform/device.hpp"
 #include "hiris/platform/float16.hpp"
+#include "hiris/platform/mma.hpp"
 
 namespace hiris::platform {
 namespace amd {
@@ -96,12 +97,10 @@ struct accumulators<32> {
 
 }  // namespace amd
 
-template <class T, int M, int N>
-struct mma_atom {
-  static_assert(M == N && (M == 16 || M == 32),
-                "hiris: amd multiplies tiles of 16 x 16 and 32 x 32");
+template <class T, int M>
+requires(M == 16 || M == 32) struct mma_atom<T, M, M> {
   static constexpr int m = M;
-  static constexpr int n = N;
+  static constexpr int n = M;
   static constexpr int k = 8 * wave_size / M;
 
   struct a_fragment {
@@ -120,7 +119,7 @@ struct mma_atom {
   }
   template <class Row>
   static HIRIS_DEVICE b_fragment load_b(Row row) {
-    return {*row(lane_rank() % N, lane_rank() / N)};
+    return {*row(lane_rank() % M, lane_rank() / M)};
   }
   static HIRIS_DEVICE c_fragment zero() { return {}; }
 
@@ -134,10 +133,10 @@ struct mma_atom {
   /// each other.
   template <class F>
   static HIRIS_DEVICE void for_each(const c_fragment& c, F f) {
-    const int col = lane_rank() % N;
-    const int first_row = 4 * (lane_rank() / N);
+    const int col = lane_rank() % M;
+    const int first_row = 4 * (lane_rank() / M);
 #pragma unroll
-    for (int r = 0; r < M * N / wave_size; ++r)
+    for (int r = 0; r < M * M / wave_size; ++r)
       f((M == 32 ? 8 * (r / 4) : 0) + first_row + r % 4, col, c.values[r]);
   }
 };
