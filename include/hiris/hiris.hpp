@@ -16,4 +16,5 @@
 #include "hiris/order.hpp"
 #include "hiris/rma.hpp"
 #include "hiris/signal.hpp"
+#include "hiris/stream_barrier.hpp"
 #include "hiris/world.hpp"

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// All ranks meet in stream order, without the host waiting: what any rank put on its stream after
-/// the barrier starts only when all ranks' work from before it is done and visible.
+/// All ranks meet in stream order, without the host waiting.
+///
+/// What any rank put on its stream after the barrier starts only when all ranks' work from before it
+/// is done and visible.
 ///
 ///     hiris::stream_barrier barrier(heap);            // collective, once
 ///     op.run(stream, ...);

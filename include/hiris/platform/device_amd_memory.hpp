@@ -5,8 +5,7 @@
 /// A peer access carries `sc0 sc1`: it passes this device's caches, so that no write-back or
 /// invalidate is needed. Up to 8 bytes it is a relaxed system-scope atomic. Of 16 bytes there is no
 /// atomic; it is a raw buffer access, because that is the one form that the compiler knows of:
-///   - A store in inline asm is invisible to its waitcnt pass, so that later releases miss the
-///   wait,
+///   - A store in inline asm is invisible to its waitcnt pass, so that later releases miss a wait,
 ///     and to its hazard recognizer: storing the result of an MFMA, or overwriting the registers of
 ///     a 16-byte store in the next instruction, needs wait states that nobody would insert.
 ///   - A volatile access waits for vmcnt(0) each time, so that only one is in flight.
