@@ -79,13 +79,19 @@ inline int owner_of(const void* p) {
   return owner;
 }
 
-inline void count_access(const void* p, std::size_t bytes, bool) {
+inline void count_access(const void* p, std::size_t bytes, bool write) {
   if (here.current == nullptr) return;
-  const int device = here.current->owner->group->device;
+  const workgroup& group = *here.current->owner->group;
   const int owner = owner_of(p);
-  if (owner != -1 && owner != device)
-    all_counters[static_cast<std::size_t>(device)].by_kind[2].fetch_add(bytes,
-                                                                        std::memory_order_relaxed);
+  if (owner == -1) return;
+  if (owner != group.device)
+    all_counters[static_cast<std::size_t>(group.device)].by_kind[2].fetch_add(
+        bytes, std::memory_order_relaxed);
+  if (write) return the_shadow().write(p, bytes, group.launch);
+  const foreign_bytes found = the_shadow().read(p, bytes, group.launch);
+  if (found.bytes > 0)
+    all_counters[found.writer & 63u].round_trip_bytes.fetch_add(found.bytes,
+                                                                std::memory_order_relaxed);
 }
 
 }  // namespace hiris::platform::cpu

@@ -19,7 +19,6 @@
 #include <mutex>
 
 #include "hiris/platform/cpu/options.hpp"
-#include "hiris/platform/cpu/statistics.hpp"
 #include "hiris/platform/cpu/stream.hpp"
 #include "hiris/platform/cpu/units.hpp"
 
@@ -275,7 +274,6 @@ inline bool executor::start_operations(std::unique_lock<std::mutex>& lock) {
       switch (head.kind) {
         case operation::kernel: {
           units_.start(stream, head);
-          count_launch(ordinal_);
           break;
         }
         case operation::function_call: {

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "hiris/platform/cpu/options.hpp"
+#include "hiris/platform/cpu/statistics.hpp"
 #include "hiris/platform/cpu/stream.hpp"
 #include "hiris/platform/cpu/workgroup.hpp"
 
@@ -53,6 +54,7 @@ class compute_units {
     kernels_.push_back(std::make_unique<running_kernel>());
     kernels_.back()->stream = &stream;
     kernels_.back()->op = op;
+    kernels_.back()->launch = count_launch(device_);
   }
 
   bool idle() const { return residents_.empty(); }
@@ -69,6 +71,7 @@ class compute_units {
         loads_[unit].shared_bytes += type.shared_bytes;
         workgroup* group =
             pool_.start(type, kernel->op.params.get(), kernel->started, kernel->op.blocks, device_);
+        group->launch = kernel->launch;
         ++kernel->started;
         residents_.push_back({group, kernel.get(), unit, step_result::progressed});
       }
@@ -135,6 +138,7 @@ class compute_units {
   struct running_kernel {
     ihipStream_t* stream = nullptr;
     operation op;
+    std::uint16_t launch = 0;
     int started = 0;
     int ended = 0;
     bool failed = false;

@@ -117,6 +117,7 @@ struct workgroup {
   int rank = 0;
   int count = 0;
   int device = 0;
+  std::uint16_t launch = 0;  ///< Number of the launch, for statistics.
   std::vector<wave*> waves;
   int alive_waves = 0;
   int waves_in_barrier = 0;
