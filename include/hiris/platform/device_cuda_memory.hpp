@@ -59,8 +59,9 @@ struct word<8> {
 template <class T>
 using word_of = typename word<sizeof(T)>::type;
 
+/// By value: from a reference to global memory nvcc would copy byte by byte.
 template <class To, class From>
-HIRIS_DEVICE To same_bits(const From& from) {
+HIRIS_DEVICE To same_bits(const From from) {
   static_assert(sizeof(To) == sizeof(From));
   To to;
   std::memcpy(&to, &from, sizeof to);
