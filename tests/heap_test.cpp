@@ -262,6 +262,13 @@ TEST_F(Heap, PointersOutsideAreNotSymmetric) {
                  [&] { heap.offset_of(&on_stack); });
     expect_error(errc::not_symmetric, w.rank(), {"data segment"},
                  [&] { heap.offset_of(static_cast<const void*>(signals.data())); });
+    const auto neighbour = heap.allocate<int>(64, 4);
+    EXPECT_EQ(heap.offset_of(block.data(), 40), block.offset());
+    expect_error(errc::not_symmetric, w.rank(), {"41 bytes"},
+                 [&] { heap.offset_of(block.data(), 41); });
+    EXPECT_EQ(heap.offset_of(signals.data(), 2), 0u);
+    expect_error(errc::not_symmetric, w.rank(), {"384 bytes"},
+                 [&] { heap.offset_of(signals.data(), 3); });
     const int* freed = block.data();
     block.reset();
     expect_error(errc::not_symmetric, w.rank(), {hiris::detail::address_text(freed)},

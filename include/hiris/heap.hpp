@@ -49,8 +49,10 @@ class symmetric_heap {
             static_cast<std::uint64_t>(options_.data_bytes), w.size())),
         signal_ledger_(std::make_shared<detail::block_ledger>(
             static_cast<std::uint64_t>(options_.signals) * sizeof(signal_counter), w.size())) {}
+  explicit symmetric_heap(const world&& w, const heap_options& options = {}) = delete;
   symmetric_heap(const symmetric_heap&) = delete;
   symmetric_heap& operator=(const symmetric_heap&) = delete;
+
   /// Closes the heap if that has not been done. Never throws. Waits for the other ranks no longer
   /// than the limit of the bootstrap, and not at all while an exception unwinds the stack.
   ~symmetric_heap() = default;
@@ -158,22 +160,26 @@ class symmetric_heap {
 
   /// Offset of a pointer into a block that this rank has allocated and not freed.
   ///
-  /// @throws errc::not_symmetric for any other pointer, naming it and the segment.
-  std::uint64_t offset_of(const void* pointer) const {
+  /// @param bytes From `pointer` on, all in that block; at least 1.
+  /// @throws errc::not_symmetric for anything else, naming it and the segment.
+  std::uint64_t offset_of(const void* pointer, std::uint64_t bytes = 1) const {
     require_open();
-    return offset_in(pointer, memory_.data(), *data_ledger_, "data");
+    return offset_in(pointer, bytes, memory_.data(), *data_ledger_, "data");
   }
   /// As above, from the begin of the signal segment.
-  std::uint64_t offset_of(const signal_counter* pointer) const {
+  ///
+  /// @param n Signals from `pointer` on, at least 1.
+  std::uint64_t offset_of(const signal_counter* pointer, std::uint64_t n = 1) const {
     require_open();
-    return offset_in(pointer, memory_.signals(), *signal_ledger_, "signal");
+    return offset_in(pointer, n * sizeof(signal_counter), memory_.signals(), *signal_ledger_,
+                     "signal");
   }
   /// Whether offset_of() would return.
   bool contains(const void* pointer) const {
-    return memory_.is_open() && holds(pointer, memory_.data(), *data_ledger_);
+    return memory_.is_open() && holds(pointer, 1, memory_.data(), *data_ledger_);
   }
   bool contains(const signal_counter* pointer) const {
-    return memory_.is_open() && holds(pointer, memory_.signals(), *signal_ledger_);
+    return memory_.is_open() && holds(pointer, 1, memory_.signals(), *signal_ledger_);
   }
 
   /// Throws if a wait of a kernel of this rank has run out since the last reset_fault().
@@ -220,20 +226,22 @@ class symmetric_heap {
     });
   }
 
-  static bool holds(const void* pointer, const detail::memory_segment& in,
+  static bool holds(const void* pointer, std::uint64_t bytes, const detail::memory_segment& in,
                     const detail::block_ledger& ledger) {
     const auto base = reinterpret_cast<std::uintptr_t>(in.base());
     const auto at = reinterpret_cast<std::uintptr_t>(pointer);
-    return at >= base && ledger.holds(at - base, 1);
+    return at >= base && bytes > 0 && ledger.holds(at - base, bytes);
   }
-  std::uint64_t offset_in(const void* pointer, const detail::memory_segment& in,
-                          const detail::block_ledger& ledger, const char* kind) const {
-    if (holds(pointer, in, ledger))
+  std::uint64_t offset_in(const void* pointer, std::uint64_t bytes,
+                          const detail::memory_segment& in, const detail::block_ledger& ledger,
+                          const char* kind) const {
+    if (holds(pointer, bytes, in, ledger))
       return static_cast<std::uint64_t>(static_cast<const char*>(pointer) - in.base());
     throw error(errc::not_symmetric, world_.rank(),
-                "pointer " + detail::address_text(pointer) + " is in no allocated block of the " +
-                    kind + " segment; allowed are blocks in [" + detail::address_text(in.base()) +
-                    ", " + detail::address_text(in.base() + in.bytes()) + ")");
+                std::to_string(bytes) + " bytes at pointer " + detail::address_text(pointer) +
+                    " are in no allocated block of the " + kind +
+                    " segment; allowed are blocks in [" + detail::address_text(in.base()) + ", " +
+                    detail::address_text(in.base() + in.bytes()) + ")");
   }
 
   void require_open() const {

@@ -11,6 +11,8 @@
 ///     hiris::launch_resident<my_kernel>(world, stream, std::min(most, tiles), params);
 #pragma once
 
+#include <map>
+#include <mutex>
 #include <string>
 
 #include "hiris/error.hpp"
@@ -20,18 +22,31 @@
 
 namespace hiris {
 
+namespace detail {
+
+/// Compute units of a device; asks the runtime once a process, since that takes it a millisecond.
+inline int compute_units(int device) {
+  static std::mutex mutex;
+  static std::map<int, int> known;
+  const std::lock_guard lock(mutex);
+  const auto at = known.find(device);
+  if (at != known.end()) return at->second;
+  return known.emplace(device, platform::describe(device).compute_units).first->second;
+}
+
+}  // namespace detail
+
 /// Most workgroups of kernel K that this rank may have running at once: occupancy of one compute
 /// unit x compute units of the device / ranks on the device. Assumes that nothing else runs there.
 ///
 /// Caller   host.
-/// Cost     a query of the device; ask once and keep the answer.
+/// Cost     an occupancy query of the runtime, microseconds.
 ///
 /// @return At least 0; 0 if there are more ranks on the device than places.
 template <class K>
 int resident_blocks(const world& w) {
   const platform::device_guard guard(w.device());
-  return platform::blocks_per_unit<K>() * platform::describe(w.device()).compute_units /
-         w.ranks_on_device();
+  return platform::blocks_per_unit<K>() * detail::compute_units(w.device()) / w.ranks_on_device();
 }
 
 /// Refuses a launch of `blocks` workgroups of K where only `allowed` can be resident.
@@ -52,7 +67,8 @@ inline void require_resident(const world& w, int blocks, int allowed) {
 /// Launches a kernel whose workgroups wait for each other or for other ranks.
 ///
 /// Caller   host; may be captured.
-/// Cost     resident_blocks() and the launch. Where that is too much, ask once and call
+/// Cost     resident_blocks() and the launch. To ask once for many launches, call
+/// resident_blocks(),
 ///          require_resident() and platform::launch().
 ///
 /// @param blocks Workgroups, 1 .. resident_blocks<K>(w).
