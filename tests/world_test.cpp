@@ -5,13 +5,18 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "hiris/bootstrap/threads.hpp"
 #include "hiris/platform/runtime_device.hpp"
 #include "support/errors.hpp"
+#include "support/ranks.hpp"
 
 namespace {
 
@@ -151,6 +156,67 @@ TEST(World, DeviceThatIsNotThereIsToldToAll) {
     for (const int bad : {99, -2})
       expect_error(errc::invalid_argument, 1, {"device " + std::to_string(bad), "0 to "},
                    [&] { world w(boot, boot->rank() == 1 ? bad : 0); });
+    ++told;
+  });
+  EXPECT_EQ(told, 3);
+}
+
+TEST(World, AcrossProcesses) {
+  hiris::test::run_process_ranks(3, [](channel boot) {
+    world w(boot, 0);
+    for (int r = 0; r < 3; ++r) {
+      EXPECT_TRUE(w.peer(r).same_host(w.peer(w.rank())));
+      EXPECT_EQ(w.peer(r).same_process(w.peer(w.rank())), r == w.rank());
+    }
+    expect_error(errc::mismatch, 1, {"m is 0", "m is 1"},
+                 [&] { w.require_equal("plan", "m", w.rank()); });
+    world team = w.split(w.rank() == 0 ? 0 : 1, -w.rank());
+    EXPECT_EQ(team.rank(), w.rank() == 1 ? 1 : 0);
+    EXPECT_EQ(team.peer(team.rank()).process, getpid());
+  });
+}
+
+TEST(World, NoDeviceIsToldToAll) {
+  if (hiris::test::is_process_rank()) {
+    const auto boot = hiris::join_environment();
+    expect_error(errc::unsupported, 0, {"no device"}, [&] { world w(boot); });
+    boot->barrier("the end");
+    return;
+  }
+  const auto outcome = hiris::test::launch_this_test(
+      2, {"HIRIS_CPU_DEVICES=0", "CUDA_VISIBLE_DEVICES=-1", "HIP_VISIBLE_DEVICES=-1"});
+  EXPECT_TRUE(outcome.ok()) << outcome.text;
+}
+
+/// A channel on which the last rank's bytes arrive changed, once a step.
+class channel_with_a_stranger final : public hiris::bootstrap {
+ public:
+  channel_with_a_stranger(channel real, std::string step)
+      : real_(std::move(real)), step_(std::move(step)) {}
+  int rank() const noexcept override { return real_->rank(); }
+  int size() const noexcept override { return real_->size(); }
+  void all_gather(const void* mine, void* all, std::size_t bytes, std::string_view step) override {
+    real_->all_gather(mine, all, bytes, step);
+    if (step == step_) static_cast<char*>(all)[bytes * static_cast<std::size_t>(size() - 1)] = '?';
+  }
+  void barrier(std::string_view step) override { real_->barrier(step); }
+  std::unique_ptr<hiris::bootstrap> split(int color, int key, std::string_view step) override {
+    return real_->split(color, key, step);
+  }
+
+ private:
+  const channel real_;
+  const std::string step_;
+};
+
+TEST(World, RanksOnAnotherHostAreRefused) {
+  std::atomic<int> told = 0;
+  run_ranks(3, [&](channel boot) {
+    static_assert(offsetof(hiris::peer_info, host) == 0);
+    const auto stranger =
+        std::make_shared<channel_with_a_stranger>(boot, "exchange of hosts and devices");
+    expect_error(errc::unsupported, 2, {"host ?", "rank 0 on", "one host"},
+                 [&] { world w(stranger, 0); });
     ++told;
   });
   EXPECT_EQ(told, 3);

@@ -231,6 +231,19 @@ TEST(Environment, ProcessThatDiesIsNamedToAll) {
   EXPECT_EQ(outcome.status, 128 + SIGKILL) << outcome.text;
 }
 
+TEST(Environment, RankZeroMayEndTheProcessAfterTheLastBarrier) {
+  if (hiris::test::is_process_rank()) {
+    const auto boot = join_environment();
+    boot->barrier("the last");
+    if (boot->rank() == 0) _exit(0);
+    return;
+  }
+  for (int i = 0; i < 5; ++i) {
+    const auto outcome = hiris::test::launch_this_test(4);
+    EXPECT_TRUE(outcome.ok()) << outcome.text;
+  }
+}
+
 TEST(Environment, DeathOfRankZeroIsNoticed) {
   if (hiris::test::is_process_rank()) {
     const auto boot = join_environment();

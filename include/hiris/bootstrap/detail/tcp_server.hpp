@@ -12,6 +12,7 @@
 #pragma once
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -48,7 +49,11 @@ class tcp_server {
         meetings_(parts_.size, parts_.time_limit) {
     connections_.emplace_back(std::move(parts_.rank_zero)).admit(0);
     if (parts_.size == 1) welcome();
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are not for this thread
     thread_ = std::thread([this] { run(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   /// Waits for the thread, which ends once rank 0's end is closed.
   ~tcp_server() { thread_.join(); }
@@ -260,12 +265,9 @@ class tcp_server {
   void welcome() {
     welcomed_ = true;
     parts_.listener.reset();
-    for (connection& c : connections_) {
-      if (c.rank >= 0)
-        reply(c, {reply_status::ok, -1, {}, 0, {}});
-      else
-        c.gone = true;
-    }
+    for (connection& c : connections_)
+      if (c.rank < 0) c.gone = true;
+    for_all_ranks([&](connection& c) { reply(c, {reply_status::ok, -1, {}, 0, {}}); });
   }
 
   void hang_up(connection& c) {
@@ -282,11 +284,21 @@ class tcp_server {
     }
   }
 
+  /// Rank 0 comes last: it may end the process, and this thread with it, once it has its reply.
+  template <class Action>
+  void for_all_ranks(Action action) {
+    for (connection& c : connections_)
+      if (c.rank > 0) action(c);
+    for (connection& c : connections_)
+      if (c.rank == 0) action(c);
+  }
+
   void apply(const meeting_result& result) {
     if (result.failed) return break_all(result.rank, result.text);
-    for (const delivery& d : result.deliveries)
-      for (connection& c : connections_)
+    for_all_ranks([&](connection& c) {
+      for (const delivery& d : result.deliveries)
         if (c.rank == d.rank) reply(c, d.reply);
+    });
   }
 
   void break_all(int rank, std::string text) {
@@ -295,8 +307,9 @@ class tcp_server {
     culprit_ = rank;
     cause_ = std::move(text);
     meetings_.clear();
-    for (connection& c : connections_)
-      if (c.rank >= 0) reply(c, {reply_status::broken, culprit_, cause_, 0, {}});
+    for_all_ranks([&](connection& c) {
+      reply(c, {reply_status::broken, culprit_, cause_, 0, {}});
+    });
   }
 
   void reply(connection& c, const reply_parts& r) {
