@@ -41,7 +41,8 @@ namespace hiris {
 /// @return        The same on all threads; timed_out names the first peer that did not come.
 HIRIS_DEVICE wait_status block_barrier(const context& ctx, signal_counter* signals,
                                        std::uint64_t epoch) {
-  block_quiet();
+  platform::drain_stores();
+  platform::block_sync();
   bool late = false;
   if (platform::wave_rank() == 0) {
     const int lane = platform::lane_rank();

@@ -54,13 +54,13 @@ HIRIS_DEVICE void fence() {
 ///
 /// Caller   thread (on amd the whole wave waits).
 /// Cost     one drain a wave.
-HIRIS_DEVICE void quiet() { platform::drain_stores(); }
+HIRIS_DEVICE void quiet() { platform::complete_stores(); }
 
 /// `quiet` for the stores of all lanes of the wave, known to all lanes.
 ///
 /// Caller   all lanes of the wave, converged.
 HIRIS_DEVICE void wave_quiet() {
-  platform::drain_stores();
+  platform::complete_stores();
   platform::wave_sync();
 }
 
@@ -69,7 +69,7 @@ HIRIS_DEVICE void wave_quiet() {
 ///
 /// Caller   all threads of the workgroup, converged.
 HIRIS_DEVICE void block_quiet() {
-  platform::drain_stores();
+  platform::complete_stores();
   platform::block_sync();
 }
 
@@ -106,7 +106,8 @@ HIRIS_DEVICE void notify_peer_stores(const context& ctx, signal_counter* at, int
 HIRIS_DEVICE void wave_notify_peer_stores(const context& ctx, signal_counter* at, int to,
                                           std::uint64_t count = 1) {
   signal_counter* const theirs = ctx.on(to, at);
-  wave_quiet();
+  platform::drain_stores();
+  platform::wave_sync();
   if (platform::lane_rank() == 0) {
     platform::publish_add<scope::system>(&theirs->arrivals, count);
     platform::count(platform::counter::signals, 1);
@@ -128,7 +129,8 @@ HIRIS_DEVICE void wave_notify_peer_stores(const context& ctx, signal_counter* at
 HIRIS_DEVICE void block_notify(const context& ctx, signal_counter* at, int to,
                                std::uint64_t count = 1) {
   signal_counter* const theirs = ctx.on(to, at);
-  block_quiet();  // every wave's stores have reached the L2 that thread 0 writes back
+  platform::drain_stores();  // every wave's stores have reached the L2 that thread 0 writes back
+  platform::block_sync();
   if (platform::thread_rank() == 0) {
     platform::atomic_fetch_add<order::release, scope::system>(&theirs->arrivals, count);
     platform::count(platform::counter::signals, 1);
@@ -144,7 +146,8 @@ HIRIS_DEVICE void block_notify(const context& ctx, signal_counter* at, int to,
 HIRIS_DEVICE void block_notify_peer_stores(const context& ctx, signal_counter* at, int to,
                                            std::uint64_t count = 1) {
   signal_counter* const theirs = ctx.on(to, at);  // before the drain, which hides the look-up
-  block_quiet();  // a workgroup barrier alone leaves other waves' stores in flight
+  platform::drain_stores();  // a workgroup barrier alone leaves other waves' stores in flight
+  platform::block_sync();
   if (platform::thread_rank() ==
       0) {  // amd: relaxed, since the drained stores were written through
     platform::publish_add<scope::system>(&theirs->arrivals, count);

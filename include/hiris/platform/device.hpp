@@ -21,8 +21,9 @@
 /// atomic_fetch_add
 ///             sub and or xor min max <order, scope>; fence<order, scope>(). Order and scope are
 ///             written at every call.
-/// Publishing  drain_stores(): this wave's stores are complete at system scope;
-///             publish_add<scope>(p, n): the signal that follows drain_stores() and block_sync().
+/// Publishing  drain_stores(): what publish_add needs of every thread that has stored;
+///             publish_add<scope>(p, n): the signal that follows drain_stores() and block_sync();
+///             complete_stores(): this wave's stores are complete at system scope.
 /// Peer data   peer_load peer_store: 1, 2, 4, 8, 16 bytes, system scope, past the caches;
 ///             load_global: a plain load of the same sizes that may hit caches.
 /// Waiting     pause() in every spin; clock_ns() is monotonic wall time.

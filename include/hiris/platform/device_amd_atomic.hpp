@@ -83,6 +83,9 @@ HIRIS_DEVICE auto at_scope(T* p, F f) {
 /// Waits until every store of this wave has completed at the scope that it was made for.
 HIRIS_DEVICE void drain_stores() { asm volatile("s_waitcnt vmcnt(0)" ::: "memory"); }
 
+/// The same: here a drained store is a completed one.
+HIRIS_DEVICE void complete_stores() { drain_stores(); }
+
 /// Orders the accesses of this thread before it and after it, as C++'s atomic_thread_fence.
 /// Cost: agent and system scope write back and/or invalidate caches, which the whole device takes
 /// turns at (2.3 us when 304 workgroups do it at once). Once a workgroup, never in a spin.

@@ -212,6 +212,7 @@ void fence() {
 // ---- peers -------------------------------------------------------------------------------------
 
 inline void drain_stores() { std::atomic_signal_fence(std::memory_order_seq_cst); }
+inline void complete_stores() { drain_stores(); }
 
 template <scope S>
 void publish_add(std::uint64_t* p, std::uint64_t n) {

@@ -183,8 +183,14 @@ HIRIS_DEVICE T atomic_fetch_max(T* p, T value) {
     return cuda_detail::at<S, T>(p).fetch_max(value, cuda_detail::memory_order<O>);
 }
 
-/// Orders this thread's stores before whatever it does next, for every device.
-HIRIS_DEVICE void drain_stores() { fence<order::acq_rel, scope::system>(); }
+/// Nothing to wait for: publish_add is a release, and covers what the block_sync before it has
+/// gathered of the other threads. A fence a thread would cost 1.1 us a signal (one way, H200) for
+/// nothing.
+HIRIS_DEVICE void drain_stores() { asm volatile("" : : : "memory"); }
+
+/// Returns when this thread's stores are complete at system scope, also for relaxed accesses after
+/// it.
+HIRIS_DEVICE void complete_stores() { fence<order::acq_rel, scope::system>(); }
 
 /// Adds to a signal after every wave has drained its stores and met at a block_sync. A release,
 /// since that is what makes the other threads' stores part of what the signal tells.
