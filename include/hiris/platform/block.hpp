@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Reductions and scans over a workgroup: rocPRIM on amd, CUB on cuda, loops on cpu.
+/// Reductions and scans over a workgroup: shuffles and one value a wave on GPUs, loops on cpu.
 ///
 ///     struct shared { platform::block_scratch<float, 256> scratch; };
 ///     const float total = platform::block_reduce_add(x, s.scratch);    // the same on every thread
