@@ -203,7 +203,9 @@ class symmetric_heap {
   /// How much room there is, and how much of what this rank freed waits for other ranks.
   heap_use data_use() const { return data_ledger_->use(); }
   heap_use signal_use() const { return signal_ledger_->use(); }
+  /// The world that the heap was made for.
   const world& ranks() const noexcept { return world_; }
+  /// What it was made of.
   const heap_options& options() const noexcept { return options_; }
 
  private:

@@ -26,7 +26,7 @@ class symmetric_heap;
 template <class T>
 class symmetric_array {
   static_assert(std::is_trivially_copyable_v<T>,
-                "a symmetric array holds bytes that kernels of any rank may copy");
+                "hiris: a symmetric array holds bytes that kernels of any rank may copy");
 
  public:
   symmetric_array() = default;

@@ -106,7 +106,7 @@ inline std::unique_ptr<region_mapping> map_region(const world& w, const heap_mem
 template <class T>
 class symmetric_region {
   static_assert(std::is_trivially_copyable_v<T>,
-                "a symmetric region holds bytes that kernels of any rank may copy");
+                "hiris: a symmetric region holds bytes that kernels of any rank may copy");
 
  public:
   symmetric_region() = default;

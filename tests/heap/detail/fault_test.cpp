@@ -3,13 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "hiris/heap.hpp"
 #include "hiris/order.hpp"
 #include "hiris/platform/device.hpp"
 #include "hiris/platform/launch.hpp"
+#include "hiris/signal.hpp"
 #include "support/device_test.hpp"
 #include "support/errors.hpp"
 
@@ -85,6 +90,40 @@ TEST_F(Fault, StaysUntilReset) {
     expect_error(errc::timed_out, w.rank(), words, [&] { heap.check(); });
     heap.reset_fault();
     EXPECT_NO_THROW(heap.check());
+    EXPECT_NO_THROW(heap.synchronize(stream));
+  });
+}
+
+/// Waits for a signal that nobody sends enough of.
+struct wait_kernel {
+  static constexpr int block_threads = 64;
+  struct params {
+    hiris::context ctx;
+    hiris::signal_counter* signal;
+    std::uint64_t target;
+    int from;
+  };
+  struct shared {};
+  static HIRIS_DEVICE void run(const params& p, shared&) {
+    static_cast<void>(hiris::block_wait_until(p.ctx, p.signal, p.target, p.from));
+  }
+};
+
+TEST_F(Fault, AWaitThatRunsOutIsThrownOnTheHost) {
+  hiris::test::on_ranks(2, [](const world& w) {
+    symmetric_heap heap(
+        w, {.data_bytes = 100, .signals = 10, .wait_budget = std::chrono::milliseconds(30)});
+    const auto signals = heap.allocate_signals(10);
+    const hiris::platform::owned_stream stream;
+    hiris::platform::launch<wait_kernel>(
+        stream, 1, {heap.device_context(), signals.data() + 7, 42, 1 - w.rank()});
+    expect_error(errc::timed_out, w.rank(),
+                 {"rank " + std::to_string(w.rank()), "peer " + std::to_string(1 - w.rank()),
+                  "signal 7 ", "42 arrivals", "saw 0 ", " ms"},
+                 [&] { heap.synchronize(stream); });
+    heap.reset_fault();
+    hiris::platform::launch<wait_kernel>(stream, 1,
+                                         {heap.device_context(), signals.data(), 0, 1 - w.rank()});
     EXPECT_NO_THROW(heap.synchronize(stream));
   });
 }
