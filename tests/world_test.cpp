@@ -74,7 +74,7 @@ TEST(World, CollectivelyReturnsTheValue) {
     auto moved = w.collectively("move-only", [&] { return std::make_unique<int>(w.rank()); });
     EXPECT_EQ(*moved, w.rank());
     int here = 0;
-    int& same = w.collectively("reference", [&]() -> int& { return here; });
+    int& same = w.collectively("reference", [at = &here]() -> int& { return *at; });
     EXPECT_EQ(&same, &here);
     w.collectively("nothing", [] {});
   });
