@@ -17,7 +17,7 @@
 
 namespace hiris {
 
-/// How long a step of set-up may take where the caller does not say.
+/// How long a step of set-up may take where neither the caller nor HIRIS_TIMEOUT_S says.
 inline constexpr std::chrono::milliseconds default_time_limit{60'000};
 
 /// Interface of a set-up channel. One thread a rank may use it at a time.

@@ -26,47 +26,25 @@
 #include <sys/socket.h>
 
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include "hiris/bootstrap/bootstrap.hpp"
 #include "hiris/bootstrap/detail/socket.hpp"
+#include "hiris/bootstrap/detail/variables.hpp"
 #include "hiris/bootstrap/tcp.hpp"
 #include "hiris/bootstrap/threads.hpp"
+#include "hiris/bootstrap/time_limit.hpp"
 #include "hiris/error.hpp"
 
 namespace hiris {
 
 namespace detail {
-
-/// A variable of the environment; one that is set to nothing counts as not set.
-inline std::optional<std::string> variable(const char* name) {
-  const char* value = std::getenv(name);
-  if (value == nullptr || *value == '\0') return std::nullopt;
-  return value;
-}
-
-/// A whole number in a variable.
-/// @throws errc::invalid_argument naming variable, value and range for anything else.
-inline std::optional<long long> number(const char* name, long long low, long long high) {
-  const std::optional<std::string> text = variable(name);
-  if (!text) return std::nullopt;
-  long long value = 0;
-  const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (failure != std::errc() || end != text->data() + text->size() || value < low || value > high)
-    throw error(errc::invalid_argument, -1,
-                std::string(name) + " is '" + *text + "'; allowed are whole numbers from " +
-                    std::to_string(low) + " to " + std::to_string(high));
-  return value;
-}
 
 /// The variables of one launcher.
 struct launcher_variables {
@@ -104,13 +82,6 @@ inline bool is_launched() {
   for (const detail::launcher_variables& v : detail::launchers)
     if (detail::variable(v.rank) || detail::variable(v.size)) return true;
   return false;
-}
-
-/// Longest that a step of set-up may take: HIRIS_TIMEOUT_S, or the default.
-/// @throws errc::invalid_argument naming the value if it is not a number of seconds, 1 to 86400.
-inline std::chrono::milliseconds time_limit_from_environment() {
-  const auto seconds = detail::number("HIRIS_TIMEOUT_S", 1, 86400);
-  return seconds ? std::chrono::milliseconds(*seconds * 1000) : default_time_limit;
 }
 
 /// Reads rank and size.

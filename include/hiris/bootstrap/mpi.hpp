@@ -21,6 +21,7 @@
 
 #include "hiris/bootstrap/bootstrap.hpp"
 #include "hiris/bootstrap/detail/mpi_team.hpp"
+#include "hiris/bootstrap/time_limit.hpp"
 #include "hiris/error.hpp"
 
 namespace hiris {
@@ -35,7 +36,7 @@ namespace hiris {
 ///                                  is null or has two groups, a limit below 1 ms.
 /// @throws errc::bootstrap_failed   an MPI call failed, or not all ranks came in time.
 inline std::shared_ptr<bootstrap> mpi_bootstrap(
-    MPI_Comm comm, std::chrono::milliseconds time_limit = default_time_limit) {
+    MPI_Comm comm, std::chrono::milliseconds time_limit = time_limit_from_environment()) {
   const auto require = [](bool holds, const std::string& text) {
     if (!holds) throw error(errc::invalid_argument, -1, text);
   };

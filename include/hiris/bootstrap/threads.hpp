@@ -21,6 +21,7 @@
 
 #include "hiris/bootstrap/bootstrap.hpp"
 #include "hiris/bootstrap/detail/thread_team.hpp"
+#include "hiris/bootstrap/time_limit.hpp"
 #include "hiris/error.hpp"
 
 namespace hiris {
@@ -31,7 +32,8 @@ class thread_group {
   /// @param size       Number of ranks, at least 1.
   /// @param time_limit Longest that a rank waits for the others in one step.
   /// @throws errc::invalid_argument for another size or limit.
-  explicit thread_group(int size, std::chrono::milliseconds time_limit = default_time_limit) {
+  explicit thread_group(int size,
+                        std::chrono::milliseconds time_limit = time_limit_from_environment()) {
     if (size < 1)
       throw error(errc::invalid_argument, -1,
                   "a thread group of " + std::to_string(size) + " ranks; allowed are 1 or more");
@@ -87,7 +89,7 @@ class thread_group {
 /// @throws The exception of the rank that broke the group, or else the first; those of the others
 ///         are consequences of it.
 inline void run_ranks(int n, const std::function<void(std::shared_ptr<bootstrap>)>& f,
-                      std::chrono::milliseconds time_limit = default_time_limit) {
+                      std::chrono::milliseconds time_limit = time_limit_from_environment()) {
   thread_group group(n, time_limit);
   std::mutex mutex;
   std::exception_ptr first;
