@@ -57,6 +57,8 @@ function(hiris_add_test name timeout_s)
     set_tests_properties(${name} PROPERTIES DISABLED ON)
   endif()
   if(NOT HIRIS_PLATFORM STREQUAL cpu)
-    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK device)
+    # Ranks share devices there: see platform::reserve_hardware_queues.
+    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK device
+      ENVIRONMENT "CUDA_DEVICE_MAX_CONNECTIONS=32;GPU_MAX_HW_QUEUES=32")
   endif()
 endfunction()

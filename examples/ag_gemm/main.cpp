@@ -22,6 +22,7 @@
 #include "hiris/bootstrap/launcher.hpp"
 #include "hiris/bootstrap/threads.hpp"
 #include "hiris/error.hpp"
+#include "hiris/platform/runtime.hpp"
 #include "options.hpp"
 #include "run.hpp"
 #include "shared_case.hpp"
@@ -95,7 +96,9 @@ int main(int argc, char** argv) {
   if (!o) return status;
   try {
     if (hiris::is_launched()) return run_launched(*o);
-    return o->launch == launch_kind::processes ? run_processes(*o, argc, argv) : run_threads(*o);
+    if (o->launch == launch_kind::processes) return run_processes(*o, argc, argv);
+    hiris::platform::reserve_hardware_queues();  // ranks of one process may share a device
+    return run_threads(*o);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "ag_gemm: %s\n", e.what());
     return failed;

@@ -40,6 +40,14 @@ TEST_F(Runtime, DevicesAreDescribed) {
                      [] { (void)pf::describe(4711); });
 }
 
+TEST(HardwareQueues, AreAskedForUnlessTheUserDid) {
+  ASSERT_EQ(::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "7", 1), 0);
+  ASSERT_EQ(::unsetenv("GPU_MAX_HW_QUEUES"), 0);
+  pf::reserve_hardware_queues();
+  EXPECT_STREQ(std::getenv("CUDA_DEVICE_MAX_CONNECTIONS"), "7");
+  EXPECT_STREQ(std::getenv("GPU_MAX_HW_QUEUES"), "32");
+}
+
 TEST_F(Runtime, AGuardRestoresTheDevice) {
   const int last = pf::device_count() - 1;
   {

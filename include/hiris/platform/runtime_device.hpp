@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -144,6 +145,21 @@ inline void enable_peer_access(int device, int peer_device) {
     clear_last_error();
   else
     check(status, "hipDeviceEnablePeerAccess(" + pair + ")");
+}
+
+/// Asks for a hardware queue a stream, in a process where several ranks share a device.
+///
+/// Both runtimes deal streams onto few queues (8 on CUDA, 4 on ROCm), and a queue starts its
+/// kernels in the order of submission: behind a kernel that must wait for its stream's predecessor,
+/// another rank's kernel cannot start, although that predecessor waits for it. Seen on two H200
+/// with eight ranks in one process: the barrier of one rank ran out while the next rank's kernel
+/// sat in the same queue. Variables that are set already are left alone.
+///
+/// Caller   host, before the first call of the runtime in this process and before threads that read
+///          the environment. Has no effect later, and none on the emulator.
+inline void reserve_hardware_queues() noexcept {
+  static_cast<void>(::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0));
+  static_cast<void>(::setenv("GPU_MAX_HW_QUEUES", "32", 0));
 }
 
 /// Waits until everything that was put on the current device has finished.
