@@ -35,10 +35,16 @@ class bulk_synchronous {
     return wait_status::ok;
   }
 
-  HIRIS_DEVICE wait_status ready(const position&) { return wait_status::ok; }
-  HIRIS_DEVICE tile::strip<T> tile(const position& at) const {
-    return at.source == p_.ctx.rank ? p_.own(at) : p_.arrived_at(at, epoch_);
+  HIRIS_DEVICE wait_status ready(const position& at) {
+    if (at.source != here_.source) {
+      if (at.source == p_.ctx.rank)
+        here_.enter_own(p_);
+      else
+        here_.enter_inbox(p_, at.source, epoch_);
+    }
+    return wait_status::ok;
   }
+  HIRIS_DEVICE tile::strip<T> tile(const position& at) const { return here_.strip(at); }
 
   HIRIS_DEVICE wait_status finish(int blocks) {
     if (block_is_last(p_.words, epoch_, blocks) && platform::thread_rank() == 0)
@@ -49,6 +55,7 @@ class bulk_synchronous {
  private:
   const params& p_;
   std::uint64_t epoch_;
+  source_view<T> here_;
 };
 
 }  // namespace hiris::comm

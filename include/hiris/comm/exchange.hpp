@@ -52,22 +52,57 @@ struct exchange {
   int tiles_m;     ///< Communication tiles along the rows.
   int rows_shift;  ///< log2 of the rows of a communication tile.
   int k_shift;     ///< log2 of its columns.
+};
+
+/// Where the steps of one source are read. It is looked up when the walk enters the source, so that a
+/// step asks global memory for nothing but operands: on amd, loads return in order, and waiting for a
+/// table would wait for the operands in flight.
+template <class T>
+struct source_view {
+  int source = -1;             ///< Rank; -1: none yet.
+  const T* base = nullptr;     ///< Its row 0, column 0.
+  std::int64_t stride = 0;     ///< Elements from row to row.
+  int k_limit = 0;             ///< Columns that may be read.
+  int first_tile = 0;          ///< Number of its first communication tile.
+  int tiles_k = 1;             ///< Communication tiles along k.
+
+  /// The rank's own shard, in place.
+  HIRIS_DEVICE void enter_own(const exchange<T>& x) {
+    enter(x, x.ctx.rank);
+    base = x.a;
+    stride = k_limit;
+  }
+  /// The area of `from` in this rank's inbox. Rows and k are padded with zeros to whole steps.
+  HIRIS_DEVICE void enter_inbox(const exchange<T>& x, int from, std::uint64_t epoch) {
+    const shard s = enter(x, from);
+    base = x.inbox + static_cast<std::int64_t>(epoch % 2) * x.slot_elems + s.inbox_begin;
+    stride = s.inbox_stride;
+    k_limit = 1 << 30;
+  }
+  /// The shard of `from` where it lies, at `at`.
+  HIRIS_DEVICE void enter_peer(const exchange<T>& x, int from, const T* at) {
+    enter(x, from);
+    base = at;
+    stride = k_limit;
+  }
 
   /// Number of the communication tile that a position lies in.
-  HIRIS_DEVICE int tile_of(const position& at) const {
-    const shard s = platform::wave_uniform(shards[at.source]);
-    return s.first_tile + (at.row >> rows_shift) * s.tiles_k + (at.k >> k_shift);
+  HIRIS_DEVICE int tile_of(const exchange<T>& x, const position& at) const {
+    return first_tile + (at.row >> x.rows_shift) * tiles_k + (at.k >> x.k_shift);
   }
-  /// This rank's own shard at a position, in place.
-  HIRIS_DEVICE tile::strip<T> own(const position& at) const {
-    const int stride = platform::wave_uniform(shards[ctx.rank].k_count);
-    return {a + at.row * std::int64_t{stride} + at.k, stride, at.rows, stride - at.k};
+  /// The step at a position.
+  HIRIS_DEVICE tile::strip<T> strip(const position& at) const {
+    return {base + at.row * stride + at.k, stride, at.rows, k_limit - at.k};
   }
-  /// A source's area of this rank's inbox at a position; rows and k are padded with zeros.
-  HIRIS_DEVICE tile::strip<T> arrived_at(const position& at, std::uint64_t epoch) const {
-    const shard s = platform::wave_uniform(shards[at.source]);
-    const T* area = inbox + static_cast<std::int64_t>(epoch % 2) * slot_elems + s.inbox_begin;
-    return {area + at.row * s.inbox_stride + at.k, s.inbox_stride, at.rows, 1 << 30};
+
+ private:
+  HIRIS_DEVICE shard enter(const exchange<T>& x, int from) {
+    const shard s = platform::wave_uniform(x.shards[from]);
+    source = from;
+    k_limit = s.k_count;
+    first_tile = s.first_tile;
+    tiles_k = s.tiles_k;
+    return s;
   }
 };
 

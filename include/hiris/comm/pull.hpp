@@ -33,7 +33,7 @@ class pull {
   static constexpr bool ships_within = false;
 
   HIRIS_DEVICE explicit pull(const params& p)
-      : p_(p), epoch_(next_epoch(p.x.words)), source_(-1), base_(nullptr) {}
+      : p_(p), epoch_(next_epoch(p.x.words)) {}
 
   HIRIS_DEVICE void begin() {
     if (platform::block_rank() != 0) return;
@@ -51,21 +51,21 @@ class pull {
   HIRIS_DEVICE wait_status ship(int) { return wait_status::ok; }
 
   HIRIS_DEVICE wait_status ready(const position& at) {
-    if (at.source == source_ || at.source == p_.x.ctx.rank) return wait_status::ok;
+    if (at.source == here_.source) return wait_status::ok;
+    if (at.source == p_.x.ctx.rank) {
+      here_.enter_own(p_.x);
+      return wait_status::ok;
+    }
+    here_.enter_peer(p_.x, at.source, nullptr);
     const wait_status status =
-        seen_.wait(p_.x.ctx, p_.x.arrived, p_.x.tile_of(at), epoch_, at.source);
+        seen_.wait(p_.x.ctx, p_.x.arrived, here_.first_tile, epoch_, at.source);
     if (status != wait_status::ok) return status;
-    source_ = at.source;
     const std::int64_t offset_bytes = platform::wave_uniform(
         platform::atomic_load<order::relaxed, scope::system>(p_.offsets + at.source));
-    base_ = (const T*)(p_.a_windows[at.source].data + offset_bytes);
+    here_.base = (const T*)(p_.a_windows[at.source].data + offset_bytes);
     return status;
   }
-  HIRIS_DEVICE tile::strip<T> tile(const position& at) const {
-    if (at.source == p_.x.ctx.rank) return p_.x.own(at);
-    const int stride = platform::wave_uniform(p_.x.shards[at.source].k_count);
-    return {base_ + at.row * std::int64_t{stride} + at.k, stride, at.rows, stride - at.k};
-  }
+  HIRIS_DEVICE tile::strip<T> tile(const position& at) const { return here_.strip(at); }
 
   HIRIS_DEVICE wait_status finish(int blocks) {
     if (!block_is_last(p_.x.words, epoch_, blocks)) return wait_status::ok;
@@ -85,8 +85,7 @@ class pull {
   const params& p_;
   std::uint64_t epoch_;
   arrivals seen_;
-  int source_;     ///< Source that `base_` belongs to.
-  const T* base_;  ///< First element of its shard.
+  source_view<T> here_;
 };
 
 }  // namespace hiris::comm

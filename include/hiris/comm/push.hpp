@@ -48,12 +48,17 @@ class push {
   }
 
   HIRIS_DEVICE wait_status ready(const position& at) {
-    if (at.source == p_.ctx.rank) return wait_status::ok;
-    return seen_.wait(p_.ctx, p_.arrived, p_.tile_of(at), epoch_, at.source);
+    const bool own = at.source == p_.ctx.rank;
+    if (at.source != here_.source) {
+      if (own)
+        here_.enter_own(p_);
+      else
+        here_.enter_inbox(p_, at.source, epoch_);
+    }
+    if (own) return wait_status::ok;
+    return seen_.wait(p_.ctx, p_.arrived, here_.tile_of(p_, at), epoch_, at.source);
   }
-  HIRIS_DEVICE tile::strip<T> tile(const position& at) const {
-    return at.source == p_.ctx.rank ? p_.own(at) : p_.arrived_at(at, epoch_);
-  }
+  HIRIS_DEVICE tile::strip<T> tile(const position& at) const { return here_.strip(at); }
 
   HIRIS_DEVICE wait_status finish(int blocks) {
     if (!block_is_last(p_.words, epoch_, blocks)) return wait_status::ok;
@@ -67,6 +72,7 @@ class push {
   const params& p_;
   std::uint64_t epoch_;
   arrivals seen_;
+  source_view<T> here_;
   int free_;  ///< Peer whose slot this workgroup knows to be free.
 };
 

@@ -4,8 +4,8 @@
 ///
 /// `prefetch` issues the loads of a step and returns; `commit` writes what they brought to a stage.
 /// Between the two the workgroup multiplies the step before. A step that is whole and aligned moves
-/// in 16-byte accesses; any other is gathered by `commit`, element by element, with zeros beyond the
-/// end of k, so that no garbage (an Inf times a zero is a NaN) enters the product.
+/// in 16-byte accesses; any other is gathered element by element, with zeros beyond the end of k, so
+/// that no garbage (an Inf times a zero is a NaN) enters the product.
 ///
 ///     loader.prefetch(strip);                  // loads in flight
 ///     multiply.step(stage);                    // meanwhile
@@ -37,49 +37,40 @@ struct load_shape {
 template <class T, class Shape>
 class row_loader {
  public:
-  /// Issues the loads of a step. The strip must stay readable until `commit`.
+  /// Issues the loads of a step.
   HIRIS_DEVICE void prefetch(const strip<T>& from) {
-    from_ = from;
-    whole_ = from.whole(Shape::depth);
-    if (!whole_) return;
     const int line = platform::thread_rank() / chunks;
-    const T* first =
-        from.data + line * from.stride + platform::thread_rank() % chunks * chunk_elems;
+    const int k = platform::thread_rank() % chunks * chunk_elems;
+    const T* const first = from.data + line * from.stride + k;
     const std::int64_t pass = lines_a_pass * from.stride;
-    if (from.lines >= each * lines_a_pass) {
+    if (!from.whole(Shape::depth)) {
       HIRIS_UNROLL
       for (int i = 0; i < each; ++i)
-        held_[i] =
-            platform::load_global(reinterpret_cast<const platform::vec16*>(first + i * pass));
+        held_[i] = gather_chunk(first + i * pass, 1,
+                                line + i * lines_a_pass < from.lines ? from.k_count - k : 0);
+    } else if (from.lines < each * lines_a_pass) {
+      HIRIS_UNROLL
+      for (int i = 0; i < each; ++i)
+        held_[i] = line + i * lines_a_pass < from.lines ? load_chunk(first + i * pass)
+                                                        : zero_chunk();
     } else {
       HIRIS_UNROLL
-      for (int i = 0; i < each; ++i)
-        held_[i] = line + i * lines_a_pass < from.lines
-                       ? platform::load_global(
-                             reinterpret_cast<const platform::vec16*>(first + i * pass))
-                       : zero_chunk();
+      for (int i = 0; i < each; ++i) held_[i] = load_chunk(first + i * pass);
     }
   }
 
   /// Writes the step to a stage of `Layout`. The caller meets the others before anyone reads it.
+  ///
+  /// Every path of `prefetch` ends here in the same stores: were one to store something else, the
+  /// compiler would have to take loads for still in flight and wait for them before the next.
   template <class Layout>
   HIRIS_DEVICE void commit(platform::vec16* stage) const {
-    if (whole_) {
-      const int line = platform::thread_rank() / chunks;
-      const int chunk = platform::thread_rank() % chunks;
-HIRIS_UNROLL
-      for (int i = 0; i < each; ++i)
-        if (line + i * lines_a_pass < Shape::lines)
-          stage[Layout::slot(line + i * lines_a_pass, chunk)] = held_[i];
-      return;
-    }
-HIRIS_NO_UNROLL
-    for (int index = platform::thread_rank(); index < Shape::lines * chunks; index += Shape::threads) {
-      const int line = index / chunks;
-      const int k = index % chunks * chunk_elems;
-      stage[Layout::slot(line, index % chunks)] = gather_chunk(
-          from_.data + line * from_.stride + k, 1, line < from_.lines ? from_.k_count - k : 0);
-    }
+    const int line = platform::thread_rank() / chunks;
+    const int chunk = platform::thread_rank() % chunks;
+    HIRIS_UNROLL
+    for (int i = 0; i < each; ++i)
+      if (each * lines_a_pass == Shape::lines || line + i * lines_a_pass < Shape::lines)
+        stage[Layout::slot(line + i * lines_a_pass, chunk)] = held_[i];
   }
 
  private:
@@ -88,8 +79,6 @@ HIRIS_NO_UNROLL
   static constexpr int each = (Shape::lines + lines_a_pass - 1) / lines_a_pass;
   static_assert(Shape::threads % chunks == 0, "a pass of the workgroup covers whole lines");
 
-  strip<T> from_;
-  bool whole_;
   platform::vec16 held_[std::size_t{each}];
 };
 
@@ -102,41 +91,36 @@ class transposing_loader {
  public:
   /// As `row_loader::prefetch`; the strip's runs go along the lines.
   HIRIS_DEVICE void prefetch(const strip<T>& from) {
-    from_ = from;
-    whole_ = from.whole(Shape::depth) && from.lines % chunk_elems == 0;
-    if (!whole_) return;
-HIRIS_UNROLL
+    const bool whole = from.whole(Shape::depth) && from.lines % chunk_elems == 0;
+    HIRIS_UNROLL
     for (int i = 0; i < each; ++i) {
       const int square = platform::thread_rank() + i * Shape::threads;
-      const int wanted = square % squares_n * chunk_elems;
-      const int at = wanted < from.lines ? wanted : from.lines - chunk_elems;
-      const T* first = from.data + square / squares_n * chunk_elems * from.stride + at;
-      if (square < squares)
-HIRIS_UNROLL
+      const int line = square % squares_n * chunk_elems;
+      const int k = square / squares_n * chunk_elems;
+      if (each * Shape::threads != squares && square >= squares) continue;
+      if (whole) {  // lines beyond the last may be anything: copies of the last that are real
+        const int at = line < from.lines ? line : from.lines - chunk_elems;
+        const T* const first = from.data + k * from.stride + at;
+        HIRIS_UNROLL
+        for (int r = 0; r < chunk_elems; ++r) held_[i][r] = load_chunk(first + r * from.stride);
+      } else {
+        const T* const first = from.data + k * from.stride + line;
+        HIRIS_UNROLL
         for (int r = 0; r < chunk_elems; ++r)
-          held_[i][r] = platform::load_global(
-              reinterpret_cast<const platform::vec16*>(first + r * from.stride));
+          held_[i][r] = gather_chunk(first + r * from.stride, 1,
+                                     k + r < from.k_count ? from.lines - line : 0);
+      }
     }
   }
 
   /// As `row_loader::commit`.
   template <class Layout>
   HIRIS_DEVICE void commit(platform::vec16* stage) const {
-    if (whole_) {
-HIRIS_UNROLL
-      for (int i = 0; i < each; ++i) {
-        const int square = platform::thread_rank() + i * Shape::threads;
-        if (square < squares) store_transposed<Layout>(stage, square, held_[i]);
-      }
-      return;
-    }
-HIRIS_NO_UNROLL
-    for (int index = platform::thread_rank(); index < Shape::lines * chunks; index += Shape::threads) {
-      const int line = index % Shape::lines;
-      const int k = index / Shape::lines * chunk_elems;
-      stage[Layout::slot(line, index / Shape::lines)] =
-          gather_chunk(from_.data + k * from_.stride + line, from_.stride,
-                       line < from_.lines ? from_.k_count - k : 0);
+    HIRIS_UNROLL
+    for (int i = 0; i < each; ++i) {
+      const int square = platform::thread_rank() + i * Shape::threads;
+      if (each * Shape::threads == squares || square < squares)
+        store_transposed<Layout>(stage, square, held_[i]);
     }
   }
 
@@ -150,10 +134,10 @@ HIRIS_NO_UNROLL
   HIRIS_DEVICE static void store_transposed(platform::vec16* stage, int square,
                                             const platform::vec16 (&row)[chunk_elems]) {
     const int line = square % squares_n * chunk_elems;
-HIRIS_UNROLL
+    HIRIS_UNROLL
     for (int j = 0; j < chunk_elems; ++j) {
       platform::vec16 column;
-HIRIS_UNROLL
+      HIRIS_UNROLL
       for (int w = 0; w < 4; ++w) {  // elements k = 2w and 2w + 1 of column j
         const std::uint32_t low = row[2 * w].word[j / 2];
         const std::uint32_t high = row[2 * w + 1].word[j / 2];
@@ -164,8 +148,6 @@ HIRIS_UNROLL
     }
   }
 
-  strip<T> from_;
-  bool whole_;
   platform::vec16 held_[std::size_t{each}][chunk_elems];
 };
 

@@ -49,6 +49,12 @@ struct strip {
 /// A chunk of zeros.
 HIRIS_DEVICE platform::vec16 zero_chunk() { return platform::vec16{{0, 0, 0, 0}}; }
 
+/// Loads a chunk that is whole and aligned.
+template <class T>
+HIRIS_DEVICE platform::vec16 load_chunk(const T* from) {
+  return platform::load_global(reinterpret_cast<const platform::vec16*>(from));
+}
+
 /// Puts 16-bit element `index` of a chunk that has a zero there.
 HIRIS_DEVICE void put_element(platform::vec16& chunk, int index, std::uint16_t bits) {
   chunk.word[index / 2] |= static_cast<std::uint32_t>(bits) << (16 * (index % 2));
