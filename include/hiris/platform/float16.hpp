@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 #include "hiris/platform/config.hpp"
 
@@ -30,15 +29,11 @@ struct bfloat16 {
 namespace detail {
 
 HIRIS_HOST_DEVICE std::uint32_t bits_of(float value) {
-  std::uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
+  return __builtin_bit_cast(std::uint32_t, value);  // memcpy is the host's alone in HIP
 }
 
 HIRIS_HOST_DEVICE float float_of(std::uint32_t bits) {
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
+  return __builtin_bit_cast(float, bits);
 }
 
 }  // namespace detail
