@@ -43,9 +43,9 @@ namespace hiris {
 /// What to start.
 struct launch_options {
   int ranks = 1;
-  std::vector<std::string> arguments;  ///< After the name of the program; the same for all ranks.
+  std::vector<std::string> arguments{};  ///< After the name of the program; the same for all ranks.
   std::string program = "/proc/self/exe";  ///< Path; by default the program that runs now.
-  std::vector<std::string> variables;      ///< "NAME=value", on top of this process's environment.
+  std::vector<std::string> variables{};    ///< "NAME=value", on top of this process's environment.
   std::chrono::milliseconds time_limit = std::chrono::hours(1);  ///< Of the whole run.
   /// How long the others may go on when one has failed, to report what they saw.
   std::chrono::milliseconds grace = std::chrono::seconds(3);
