@@ -71,6 +71,7 @@ TEST(Tcp, PeerThatNeverComesIsNamedOnAllRanks) {
   };
   EXPECT_LT(seconds_of([&] {
               const int fd = duplicate(listener);
+              ASSERT_EQ(fcntl(fd, F_SETFL, 0), 0);  // blocking: a caller's may be either
               std::thread zero(join, 0, fd), one(join, 1, -1), three(join, 3, -1);
               for (std::thread* t : {&zero, &one, &three}) t->join();
             }),

@@ -163,7 +163,6 @@ inline std::shared_ptr<bootstrap> join_environment() {
     if (getsockopt(inherited, SOL_SOCKET, SO_ACCEPTCONN, &listening, &bytes) == 0 &&
         listening == 1 && detail::port_of(inherited) == options.port) {
       fcntl(inherited, F_SETFD, FD_CLOEXEC);
-      fcntl(inherited, F_SETFL, O_NONBLOCK);
       options.listener = inherited;
     }
   }

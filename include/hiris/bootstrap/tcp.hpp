@@ -10,6 +10,7 @@
 ///     auto boot = hiris::connect_tcp({.rank = rank, .size = 2, .port = 4711, .token = secret});
 #pragma once
 
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <chrono>
@@ -72,7 +73,13 @@ inline std::shared_ptr<bootstrap> connect_tcp(const tcp_options& options) {
     line->fd = detail::unique_fd(ends[0]);
     detail::unique_fd server_end(ends[1]);
     detail::unique_fd listener(options.listener);
-    if (!listener) listener = detail::listen_at(at);
+    if (!listener)
+      listener = detail::listen_at(at);
+    else if (fcntl(listener.get(), F_SETFL, O_NONBLOCK) !=
+             0)  // the server must not sleep in accept
+      throw error(errc::invalid_argument, 0,
+                  "listener " + std::to_string(options.listener) +
+                      " is no open socket: " + detail::errno_text(errno));
     line->server = std::make_unique<detail::tcp_server>(
         detail::tcp_server_parts{std::move(listener), std::move(server_end), options.token,
                                  options.size, options.time_limit});
