@@ -37,13 +37,7 @@ inline int block_threads() { return cpu::here.current->owner->group->type->block
 inline void block_sync() { cpu::meet_block(); }
 inline void wave_sync() { cpu::meet(cpu::operation_kind::sync, nullptr); }
 
-inline bool block_any(bool vote) {
-  cpu::workgroup& group = *cpu::here.current->owner->group;
-  const std::uint32_t parity = group.parity;
-  if (vote) group.votes[parity] = true;
-  cpu::meet_block();
-  return group.votes[parity];
-}
+inline bool block_any(bool vote) { return cpu::meet_block_and_vote(vote); }
 
 /// A lane that has ended gives bytes 0xff.
 template <class T>
@@ -79,14 +73,7 @@ T wave_uniform(T v) {
   return v;
 }
 
-inline std::uint64_t wave_ballot(bool vote) {
-  cpu::lane& self = *cpu::here.current;
-  cpu::wave& w = *self.owner;
-  const std::uint32_t parity = w.parity;
-  if (vote) w.votes[parity] |= self.bit();
-  cpu::meet(cpu::operation_kind::ballot, nullptr);
-  return w.votes[parity];
-}
+inline std::uint64_t wave_ballot(bool vote) { return cpu::meet_and_vote(vote); }
 
 // ---- waiting -----------------------------------------------------------------------------------
 
@@ -137,8 +124,11 @@ T atomic_change(T* p, F change) {
   return old;
 }
 
+/// Where fences meet under the thread sanitizer.
+inline std::atomic<unsigned> fence_point{0};
+
 /// A spin that polls and never pauses must not keep the others from running.
-inline void count_poll() {
+HIRIS_CPU_UNWATCHED inline void count_poll() {
   static constinit thread_local std::uint32_t polls = 0;
   if ((++polls & 1023u) == 0 && here.current != nullptr) [[unlikely]]
     pause_lane();
@@ -204,9 +194,14 @@ T atomic_fetch_max(T* p, std::type_identity_t<T> v) {
   return cpu::atomic_change<O>(p, [v](T old) { return old < v ? v : old; });
 }
 
+/// The thread sanitizer does not know fences; to it, all of them meet at one word.
 template <order O, scope S>
 void fence() {
-  std::atomic_thread_fence(cpu::std_order(O));
+  if constexpr (cpu::lanes_are_dear) {
+    cpu::fence_point.fetch_add(1, cpu::std_order(O));
+  } else {
+    std::atomic_thread_fence(cpu::std_order(O));
+  }
 }
 
 // ---- peers -------------------------------------------------------------------------------------

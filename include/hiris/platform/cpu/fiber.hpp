@@ -31,26 +31,28 @@ struct fiber {
   boost::context::detail::fcontext_t context = nullptr;
   sanitizer_fiber sanitizer;
 
-  void start(std::byte* top, std::size_t bytes, void (*entry)(transfer_t)) {
+  HIRIS_CPU_UNWATCHED void start(std::byte* top, std::size_t bytes, void (*entry)(transfer_t)) {
     context = boost::context::detail::make_fcontext(top, bytes, entry);
     sanitizer.start(top, bytes);
   }
 
   /// Suspends this one and runs `next`, until someone switches back.
-  void switch_to(fiber& next) {
+  HIRIS_CPU_UNWATCHED void switch_to(fiber& next) {
     sanitizer.leave(next.sanitizer);
     arrived(boost::context::detail::jump_fcontext(next.context, this));
     sanitizer.enter();
   }
 
   /// Suspends this one for ever.
-  void end(fiber& next) {
+  HIRIS_CPU_UNWATCHED void end(fiber& next) {
     sanitizer.leave_for_ever(next.sanitizer);
     boost::context::detail::jump_fcontext(next.context, this);
   }
 
   /// Keeps the context of the fiber that switched here.
-  static void arrived(transfer_t from) { static_cast<fiber*>(from.data)->context = from.fctx; }
+  HIRIS_CPU_UNWATCHED static void arrived(transfer_t from) {
+    static_cast<fiber*>(from.data)->context = from.fctx;
+  }
 };
 
 /// The stacks of one wave.

@@ -10,7 +10,8 @@
 /// | HIRIS_CPU_COMPUTE_UNITS | 8       | compute units a device, 1 to 1024                       |
 /// | HIRIS_CPU_MEMORY_BYTES  | 16 GiB  | device memory a device; pages are only used when touched |
 ///
-/// A compute unit holds 2048 threads and 64 KiB of workgroup memory, as one of CDNA does.
+/// A compute unit holds 2048 threads and 64 KiB of workgroup memory, as one of CDNA does. Under the
+/// thread sanitizer the defaults are 4 devices of 1 unit of 1024 threads.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +19,11 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "hiris/platform/cpu/sanitizer.hpp"
+
 namespace hiris::platform::cpu {
 
-inline constexpr int threads_per_unit = 2048;
+inline constexpr int threads_per_unit = lanes_are_dear ? 1024 : 2048;
 inline constexpr std::size_t shared_bytes_per_unit = 64 * 1024;
 
 struct options {
@@ -46,8 +49,9 @@ inline std::uint64_t environment_number(const char* name, std::uint64_t otherwis
 /// The options of this process.
 inline const options& the_options() {
   static const options chosen{
-      static_cast<int>(environment_number("HIRIS_CPU_DEVICES", 8, 0, 64)),
-      static_cast<int>(environment_number("HIRIS_CPU_COMPUTE_UNITS", 8, 1, 1024)),
+      static_cast<int>(environment_number("HIRIS_CPU_DEVICES", lanes_are_dear ? 4 : 8, 0, 64)),
+      static_cast<int>(
+          environment_number("HIRIS_CPU_COMPUTE_UNITS", lanes_are_dear ? 1 : 8, 1, 1024)),
       environment_number("HIRIS_CPU_MEMORY_BYTES", std::uint64_t{16} << 30, 1 << 20,
                          std::uint64_t{1} << 44)};
   return chosen;

@@ -5,6 +5,10 @@
 ///     sanitizer_fiber a, b;
 ///     b.start(top, bytes);
 ///     a.leave(b); /* the switch; some time later, back in a */ a.enter();
+///
+/// To the thread sanitizer every lane is a thread, and a switch orders nothing: what orders lanes
+/// are the rendezvous (happens_before and happens_after, in wave.hpp), launches, and the atomics
+/// that the library names. The emulator's own state is not watched (HIRIS_CPU_UNWATCHED).
 #pragma once
 
 #include <cstddef>
@@ -30,9 +34,18 @@
 #endif
 #if defined(HIRIS_CPU_TSAN)
 #include <sanitizer/tsan_interface.h>
+#define HIRIS_CPU_UNWATCHED __attribute__((no_sanitize("thread")))
+#else
+#define HIRIS_CPU_UNWATCHED
 #endif
 
 namespace hiris::platform::cpu {
+
+#if !defined(HIRIS_CPU_TSAN)
+inline constexpr bool lanes_are_dear = false;
+inline void happens_before(void*) {}
+inline void happens_after(void*) {}
+#endif
 
 #if defined(HIRIS_CPU_ASAN)
 
@@ -73,22 +86,24 @@ struct sanitizer_fiber {
 #elif defined(HIRIS_CPU_TSAN)
 
 inline constexpr bool sanitized = true;
+inline constexpr bool lanes_are_dear = true;  // the sanitizer has room for 8000 threads
 
 // Fibers of the thread sanitizer are dear, so one belongs to a stack and serves lane after lane.
 struct sanitizer_fiber {
   void* handle = nullptr;
 
-  void start(std::byte*, std::size_t) {
+  HIRIS_CPU_UNWATCHED void start(std::byte*, std::size_t) {
     if (handle == nullptr) handle = __tsan_create_fiber(0);
   }
-  // A switch by itself orders nothing: what orders lanes are the rendezvous that they wait for.
-  void leave(sanitizer_fiber& next) {
+  HIRIS_CPU_UNWATCHED void leave(sanitizer_fiber& next) {
     if (handle == nullptr) handle = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(next.handle, __tsan_switch_to_fiber_no_sync);
   }
-  void leave_for_ever(sanitizer_fiber& next) { leave(next); }
+  HIRIS_CPU_UNWATCHED void leave_for_ever(sanitizer_fiber& next) { leave(next); }
   void enter() {}
 };
+inline void happens_before(void* point) { __tsan_release(point); }
+inline void happens_after(void* point) { __tsan_acquire(point); }
 
 #else
 

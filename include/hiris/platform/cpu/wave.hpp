@@ -17,15 +17,14 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "hiris/platform/cpu/fiber.hpp"
 
 namespace hiris::platform::cpu {
 
 inline constexpr int lanes_per_wave = 64;
+inline constexpr int most_waves = 16;  ///< Of a workgroup: 1024 threads.
 
 /// What the lanes of a wave meet for.
 enum class operation_kind : std::uint8_t {
@@ -118,13 +117,16 @@ struct workgroup {
   int count = 0;
   int device = 0;
   std::uint16_t launch = 0;  ///< Number of the launch, for statistics.
-  std::vector<wave*> waves;
+  wave* waves[most_waves] = {};
+  int n_waves = 0;
   int alive_waves = 0;
   int waves_in_barrier = 0;
   bool votes[2] = {false, false};  ///< block_any
   std::uint32_t parity = 0;
   std::uint64_t steps = 0;  ///< Grows with everything that is not a pause.
-  std::string failure;      ///< Why the kernel has to end; empty if all is well.
+  bool failed = false;
+  std::string failure;      ///< Why the kernel has to end, if it failed.
+  char start = 0, end = 0;  ///< Points of order, for the thread sanitizer.
 };
 
 /// What the calling operating-system thread is running.
@@ -137,16 +139,15 @@ inline constinit thread_local execution here{};
 // ---- switching ---------------------------------------------------------------------------------
 
 /// The next lane that can run, taken out of its set; null if none.
-inline lane* take_ready(wave& w) {
+HIRIS_CPU_UNWATCHED inline lane* take_ready(wave& w) {
   if (w.ready != 0) [[likely]] {
     lane& next = w.lanes[std::countr_zero(w.ready)];
     w.ready &= w.ready - 1;
     return &next;
   }
   const workgroup& group = *w.group;
-  const std::size_t n = group.waves.size();
-  for (std::size_t i = 1, at = static_cast<std::size_t>(w.rank); i < n; ++i) {
-    if (++at == n) at = 0;
+  for (int i = 1, at = w.rank; i < group.n_waves; ++i) {
+    if (++at == group.n_waves) at = 0;
     wave& other = *group.waves[at];
     if (other.ready == 0) continue;
     lane& next = other.lanes[std::countr_zero(other.ready)];
@@ -157,7 +158,7 @@ inline lane* take_ready(wave& w) {
 }
 
 /// Runs others until this lane is made ready and chosen again.
-inline void wait_turn(lane& self) {
+HIRIS_CPU_UNWATCHED inline void wait_turn(lane& self) {
   lane* next = take_ready(*self.owner);
   if (next != nullptr) [[likely]] {
     if (next == &self) return;
@@ -171,8 +172,11 @@ inline void wait_turn(lane& self) {
 }
 
 /// Ends the kernel with a text; does not return.
-[[noreturn]] inline void fail(lane& self, std::string text) {
-  self.owner->group->failure = std::move(text);
+[[noreturn]] HIRIS_CPU_UNWATCHED inline void fail(lane& self, std::string text) {
+  workgroup& group = *self.owner->group;
+  group.failure = std::move(text);
+  group.failed = true;
+  happens_before(&group.end);
   here.current = nullptr;
   self.end(*here.scheduler);
   __builtin_unreachable();
@@ -180,7 +184,7 @@ inline void wait_turn(lane& self) {
 
 /// Gives the executor a chance, once in many steps, so that a workgroup that never pauses cannot
 /// keep the others from running. The lane is the running one.
-inline void take_breath(lane& self) {
+HIRIS_CPU_UNWATCHED inline void take_breath(lane& self) {
   if ((self.owner->group->steps & 1023u) != 0) [[likely]]
     return;
   self.owner->ready |= self.bit();
@@ -191,7 +195,7 @@ inline void take_breath(lane& self) {
 
 // ---- meeting -----------------------------------------------------------------------------------
 
-inline void complete_operation(wave& w) {
+HIRIS_CPU_UNWATCHED inline void complete_operation(wave& w) {
   if (w.complete != nullptr) w.complete(w);
   w.took_part[w.parity] = w.arrived;
   w.votes[w.parity ^ 1u] = 0;
@@ -201,10 +205,11 @@ inline void complete_operation(wave& w) {
   ++w.group->steps;
 }
 
-inline void complete_barrier(workgroup& group) {
-  for (wave* w : group.waves) {
-    w->ready |= w->in_barrier;
-    w->in_barrier = 0;
+HIRIS_CPU_UNWATCHED inline void complete_barrier(workgroup& group) {
+  for (int i = 0; i < group.n_waves; ++i) {
+    wave& w = *group.waves[i];
+    w.ready |= w.in_barrier;
+    w.in_barrier = 0;
   }
   group.votes[group.parity ^ 1u] = false;
   group.parity ^= 1u;
@@ -215,7 +220,7 @@ inline void complete_barrier(workgroup& group) {
 [[noreturn]] void fail_divergent(lane& self, operation_kind kind);
 
 /// Waits until all lanes of the wave have come, then has run `complete` once.
-inline void meet(operation_kind kind, void (*complete)(wave&)) {
+HIRIS_CPU_UNWATCHED inline void meet(operation_kind kind, void (*complete)(wave&)) {
   lane& self = *here.current;
   wave& w = *self.owner;
   if (w.arrived == 0) {
@@ -224,22 +229,29 @@ inline void meet(operation_kind kind, void (*complete)(wave&)) {
   } else if (w.kind != kind) [[unlikely]] {
     fail_divergent(self, kind);
   }
+  std::uint64_t* point = &w.votes[w.parity];  // any address of this operation's own
   w.arrived |= self.bit();
+  happens_before(point);
   if (w.arrived == w.alive) {
+    happens_after(point);
     complete_operation(w);
+    happens_before(point);
     w.ready &= ~self.bit();
     take_breath(self);
   } else {
     wait_turn(self);
+    happens_after(point);
   }
 }
 
 /// Waits until all lanes of the workgroup have come.
-inline void meet_block() {
+HIRIS_CPU_UNWATCHED inline void meet_block() {
   lane& self = *here.current;
   wave& w = *self.owner;
   workgroup& group = *w.group;
+  bool* point = &group.votes[group.parity];
   w.in_barrier |= self.bit();
+  happens_before(point);
   if (w.in_barrier == w.alive && ++group.waves_in_barrier == group.alive_waves) {
     complete_barrier(group);
     w.ready &= ~self.bit();
@@ -247,19 +259,40 @@ inline void meet_block() {
   } else {
     wait_turn(self);
   }
+  happens_after(point);
+}
+
+/// Meets the workgroup. @return True if any thread voted so.
+HIRIS_CPU_UNWATCHED inline bool meet_block_and_vote(bool vote) {
+  workgroup& group = *here.current->owner->group;
+  const std::uint32_t parity = group.parity;
+  if (vote) group.votes[parity] = true;
+  meet_block();
+  return group.votes[parity];
+}
+
+/// Meets the wave. @return A bit for each lane that voted so.
+HIRIS_CPU_UNWATCHED inline std::uint64_t meet_and_vote(bool vote) {
+  const lane& self = *here.current;
+  wave& w = *self.owner;
+  const std::uint32_t parity = w.parity;
+  if (vote) w.votes[parity] |= self.bit();
+  meet(operation_kind::ballot, nullptr);
+  return w.votes[parity];
 }
 
 /// Lets everyone else run first.
-inline void pause_lane() {
+HIRIS_CPU_UNWATCHED inline void pause_lane() {
   lane& self = *here.current;
   self.owner->paused |= self.bit();
   wait_turn(self);
 }
 
 /// Takes the lane out of its wave; what the others wait for may be complete without it.
-[[noreturn]] inline void end_lane(lane& self) {
+[[noreturn]] HIRIS_CPU_UNWATCHED inline void end_lane(lane& self) {
   wave& w = *self.owner;
   workgroup& group = *w.group;
+  happens_before(&group.end);
   w.alive &= ~self.bit();
   ++group.steps;
   if (w.alive == 0) {

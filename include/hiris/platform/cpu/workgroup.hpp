@@ -48,7 +48,8 @@ inline std::string describe_place(const workgroup& group) {
 inline std::string describe_deadlock(const workgroup& group) {
   std::string text = describe_place(group) + ": nobody can go on:";
   int told = 0;
-  for (const wave* w : group.waves) {
+  for (int i = 0; i < group.n_waves; ++i) {
+    const wave* w = group.waves[i];
     if (w->alive == 0 || ++told > 4) continue;
     text += " wave " + std::to_string(w->rank) + " has";
     if (w->arrived != 0) text += " " + describe_lanes(w->arrived) + " in " + to_string(w->kind);
@@ -64,6 +65,7 @@ inline void lane_entry(transfer_t from) {
   fiber::arrived(from);
   lane& self = *here.current;
   self.sanitizer.enter();
+  happens_after(&self.owner->group->start);
   const workgroup& group = *self.owner->group;
   try {
     group.type->run(group.params, group.shared);
@@ -79,14 +81,17 @@ inline void lane_entry(transfer_t from) {
 enum class step_result { progressed, only_waits, ended, failed };
 
 /// Runs the lanes of a workgroup until each has ended, paused or waits for another.
-inline step_result step(workgroup& group, fiber& scheduler) {
+HIRIS_CPU_UNWATCHED inline step_result step(workgroup& group, fiber& scheduler) {
   wave* first = nullptr;
-  for (wave* w : group.waves) {
-    w->ready |= w->paused;
-    w->paused = 0;
-    if (first == nullptr && w->ready != 0) first = w;
+  for (int i = 0; i < group.n_waves; ++i) {
+    wave& w = *group.waves[i];
+    w.ready |= w.paused;
+    w.paused = 0;
+    if (first == nullptr && w.ready != 0) first = &w;
   }
   if (first == nullptr) {
+    happens_after(&group.end);
+    group.failed = true;
     group.failure = describe_deadlock(group);
     return step_result::failed;
   }
@@ -95,8 +100,10 @@ inline step_result step(workgroup& group, fiber& scheduler) {
   lane* next = take_ready(*first);
   here.current = next;
   scheduler.switch_to(*next);
-  if (!group.failure.empty()) return step_result::failed;
-  if (group.alive_waves == 0) return step_result::ended;
+  if (group.failed || group.alive_waves == 0) {
+    happens_after(&group.end);
+    return group.failed ? step_result::failed : step_result::ended;
+  }
   return group.steps == steps_before ? step_result::only_waits : step_result::progressed;
 }
 
@@ -110,20 +117,21 @@ class workgroup_pool {
     group->rank = rank;
     group->count = count;
     group->device = device;
-    const int n_waves = (type.block_threads + lanes_per_wave - 1) / lanes_per_wave;
-    group->alive_waves = n_waves;
-    for (int i = 0; i < n_waves; ++i) {
+    group->n_waves = (type.block_threads + lanes_per_wave - 1) / lanes_per_wave;
+    group->alive_waves = group->n_waves;
+    for (int i = 0; i < group->n_waves; ++i) {
       wave* w = take_wave();
-      group->waves.push_back(w);
+      group->waves[i] = w;
       const int n_lanes = std::min(lanes_per_wave, type.block_threads - i * lanes_per_wave);
       prepare(*w, *group, i, n_lanes);
     }
     group->shared = take_shared(type.shared_bytes);
+    happens_before(&group->start);
     return group.release();
   }
 
   void give_back(workgroup* group) {
-    for (wave* w : group->waves) free_waves_.push_back(w);
+    for (int i = 0; i < group->n_waves; ++i) free_waves_.push_back(group->waves[i]);
     if (group->shared != nullptr)
       free_shared_.push_back({group->type->shared_bytes, group->shared});
     delete group;
@@ -145,7 +153,7 @@ class workgroup_pool {
     return w;
   }
 
-  static void prepare(wave& w, workgroup& group, int rank, int n_lanes) {
+  HIRIS_CPU_UNWATCHED static void prepare(wave& w, workgroup& group, int rank, int n_lanes) {
     w.alive = n_lanes == lanes_per_wave ? ~std::uint64_t{0} : (std::uint64_t{1} << n_lanes) - 1;
     w.ready = w.alive;
     w.arrived = w.in_barrier = w.paused = 0;
