@@ -68,7 +68,8 @@ void expect_product(const std::string& what) {
       a[static_cast<std::size_t>(i * depth + k)] = from_float<T>(static_cast<float>(value(i, k)));
   for (int j = 0; j < n; ++j)
     for (int k = 0; k < depth; ++k)
-      b[static_cast<std::size_t>(j * depth + k)] = from_float<T>(static_cast<float>(value(j + 1, k)));
+      b[static_cast<std::size_t>(j * depth + k)] =
+          from_float<T>(static_cast<float>(value(j + 1, k)));
   platform::device_buffer<T> a_dev(a.size()), b_dev(b.size());
   platform::device_buffer<float> c(std::size_t{m} * n);
   platform::device_buffer<int> visits(c.size());

@@ -2,8 +2,8 @@
 /// @file
 /// One all-gather + GEMM on one rank, with data whose product is known exactly.
 ///
-/// Elements are small integers made from (call, row, k) and (rank, k, column), so that sums below 2^24
-/// are exact in fp32 and a wrong tile, a stale slot or a lost column shows in every bit.
+/// Elements are small integers made from (call, row, k) and (rank, k, column), so that sums below
+/// 2^24 are exact in fp32 and a wrong tile, a stale slot or a lost column shows in every bit.
 ///
 ///     test::gemm_rank<float16> mine(world, heap, problem, strategy::push);
 ///     mine.fill_a(0);  mine.run(stream);  mine.expect_exact(0);
@@ -27,7 +27,8 @@ namespace hiris::test {
 
 /// A value of -2 .. 2 that depends on all three numbers.
 inline int coded(std::uint64_t x, std::uint64_t y, std::uint64_t z) {
-  std::uint64_t h = x * 0x9E3779B97F4A7C15ull + y * 0xC2B2AE3D27D4EB4Full + z * 0x165667B19E3779F9ull;
+  std::uint64_t h =
+      x * 0x9E3779B97F4A7C15ull + y * 0xC2B2AE3D27D4EB4Full + z * 0x165667B19E3779F9ull;
   h ^= h >> 29;
   h *= 0xBF58476D1CE4E5B9ull;
   return static_cast<int>((h >> 40) % 5) - 2;
@@ -56,7 +57,8 @@ class gemm_rank {
     std::vector<T> b(b_.size());
     for (std::int64_t k = 0; k < p.k(); ++k)
       for (std::int64_t n = 0; n < p.n; ++n)
-        b[skew + static_cast<std::size_t>(B == matrix_layout::row_major ? k * p.n + n : n * p.k() + k)] =
+        b[skew +
+          static_cast<std::size_t>(B == matrix_layout::row_major ? k * p.n + n : n * p.k() + k)] =
             from_float<T>(static_cast<float>(b_value(k, n)));
     b_.copy_from(b);
   }
@@ -105,7 +107,8 @@ class gemm_rank {
         if (got == expected) continue;
         if (++wrong <= 3)
           ADD_FAILURE() << what << " rank " << world_.rank() << " of " << world_.size() << " call "
-                        << call << " C[" << m << ", " << n << "] is " << got << ", not " << expected;
+                        << call << " C[" << m << ", " << n << "] is " << got << ", not "
+                        << expected;
       }
     EXPECT_EQ(wrong, 0) << what << " rank " << world_.rank() << " of " << world_.size();
   }

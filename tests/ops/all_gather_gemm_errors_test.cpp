@@ -24,7 +24,8 @@ using Errors = test::device_test;
 using op_type = all_gather_gemm<float16>;
 
 /// Expects `f` to throw `code` with all of `words` in the text.
-void expect_error(errc code, const std::vector<std::string>& words, const std::function<void()>& f) {
+void expect_error(errc code, const std::vector<std::string>& words,
+                  const std::function<void()>& f) {
   try {
     f();
     ADD_FAILURE() << "nothing was thrown; expected " << to_string(code);
@@ -54,16 +55,21 @@ TEST_F(Errors, SizesOutsideTheirRangeOnOneRankAreToldOnAll) {
   expect_refused(errc::invalid_argument, {"m ", " 0", "rank 1"}, [&](int rank) {
     return all_gather_gemm_problem{rank == 1 ? 0 : 4, 8, good};
   });
-  expect_refused(errc::invalid_argument, {"n ", "-3"},
-                 [&](int) { return all_gather_gemm_problem{4, -3, good}; });
-  expect_refused(errc::invalid_argument, {"k ", " 0"},
-                 [&](int) { return all_gather_gemm_problem{4, 8, {0, 0}}; });
-  expect_refused(errc::invalid_argument, {"shard 1", "-1"},
-                 [&](int) { return all_gather_gemm_problem{4, 8, {2, -1}}; });
-  expect_refused(errc::invalid_argument, {"3 shards", "2"},
-                 [&](int) { return all_gather_gemm_problem{4, 8, {2, 1, 1}}; });
-  expect_refused(errc::invalid_argument, {"m ", "1073741824"},
-                 [&](int) { return all_gather_gemm_problem{std::int64_t{1} << 31, 8, good}; });
+  expect_refused(errc::invalid_argument, {"n ", "-3"}, [&](int) {
+    return all_gather_gemm_problem{4, -3, good};
+  });
+  expect_refused(errc::invalid_argument, {"k ", " 0"}, [&](int) {
+    return all_gather_gemm_problem{4, 8, {0, 0}};
+  });
+  expect_refused(errc::invalid_argument, {"shard 1", "-1"}, [&](int) {
+    return all_gather_gemm_problem{4, 8, {2, -1}};
+  });
+  expect_refused(errc::invalid_argument, {"3 shards", "2"}, [&](int) {
+    return all_gather_gemm_problem{4, 8, {2, 1, 1}};
+  });
+  expect_refused(errc::invalid_argument, {"m ", "1073741824"}, [&](int) {
+    return all_gather_gemm_problem{std::int64_t{1} << 31, 8, good};
+  });
 }
 
 TEST_F(Errors, RanksThatDisagreeAreToldBeforeAnythingStarts) {
@@ -74,8 +80,8 @@ TEST_F(Errors, RanksThatDisagreeAreToldBeforeAnythingStarts) {
     return all_gather_gemm_problem{4, 8 + rank, {16, 8}};
   });
   expect_refused(errc::mismatch, {"k_shards", "{16, 8}", "{8, 16}"}, [&](int rank) {
-    return all_gather_gemm_problem{4, 8, rank == 0 ? std::vector<std::int64_t>{16, 8}
-                                                   : std::vector<std::int64_t>{8, 16}};
+    return all_gather_gemm_problem{
+        4, 8, rank == 0 ? std::vector<std::int64_t>{16, 8} : std::vector<std::int64_t>{8, 16}};
   });
 }
 
@@ -89,9 +95,8 @@ TEST_F(Errors, RanksThatDisagreeAboutElementOrStrategy) {
       else
         all_gather_gemm<bfloat16> op(heap, p, strategy::push);
     });
-    expect_error(errc::mismatch, {"push", "pull"}, [&] {
-      op_type op(heap, p, w.rank() == 0 ? strategy::push : strategy::pull);
-    });
+    expect_error(errc::mismatch, {"push", "pull"},
+                 [&] { op_type op(heap, p, w.rank() == 0 ? strategy::push : strategy::pull); });
   });
 }
 
@@ -129,7 +134,8 @@ TEST_F(Errors, PointersAreCheckedAtEveryCall) {
       expect_error(errc::invalid_argument, {"c ", "null"},
                    [&] { op.run(stream, mine.a(), mine.b(), nullptr); });
       expect_error(errc::invalid_argument, {"a_shard", "multiple"}, [&] {
-        op.run(stream, reinterpret_cast<const float16*>(reinterpret_cast<const char*>(mine.a()) + 1),
+        op.run(stream,
+               reinterpret_cast<const float16*>(reinterpret_cast<const char*>(mine.a()) + 1),
                mine.b(), mine.c());
       });
       if (s == strategy::pull)
@@ -144,9 +150,8 @@ TEST_F(Errors, PointersAreCheckedAtEveryCall) {
 TEST_F(Errors, APeerThatNeverCallsEndsInATimeOutAndADeadOp) {
   for (strategy s : test::all_strategies)
     on_ranks(3, [&](const world& w) {
-      symmetric_heap heap(w, {.data_bytes = 1 << 20,
-                              .signals = 64,
-                              .wait_budget = std::chrono::milliseconds(50)});
+      symmetric_heap heap(
+          w, {.data_bytes = 1 << 20, .signals = 64, .wait_budget = std::chrono::milliseconds(50)});
       gemm_rank<float16> mine(w, heap, {20, 300, {16, 8, 24}}, s);
       mine.fill_a(0);
       if (w.rank() != 1) {

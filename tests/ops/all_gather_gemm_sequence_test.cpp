@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Many calls in a row: back to back without a word from the host, across the wrap of the epoch, and
-/// as a captured graph. The input changes from call to call, in stream order.
+/// Many calls in a row: back to back without a word from the host, across the wrap of the epoch,
+/// and as a captured graph. The input changes from call to call, in stream order.
 #include "hiris/ops/all_gather_gemm.hpp"
 
 #include <gtest/gtest.h>
@@ -26,13 +26,17 @@ using Sequence = test::device_test;
 /// Puts `calls` calls on the stream, each with an input of its own and a C that is kept, and only
 /// then looks.
 template <class Rank>
-void back_to_back(Rank& mine, const all_gather_gemm_problem& p, int calls, const std::string& what) {
+void back_to_back(Rank& mine, const all_gather_gemm_problem& p, int calls,
+                  const std::string& what) {
   const auto c_elems = static_cast<std::size_t>(p.m * p.n);
   std::vector<std::vector<float16>> shards;
-  for (int call = 0; call < calls; ++call) shards.push_back(mine.shard(static_cast<std::uint64_t>(call)));
-  std::vector<std::vector<float>> results(static_cast<std::size_t>(calls), std::vector<float>(c_elems));
+  for (int call = 0; call < calls; ++call)
+    shards.push_back(mine.shard(static_cast<std::uint64_t>(call)));
+  std::vector<std::vector<float>> results(static_cast<std::size_t>(calls),
+                                          std::vector<float>(c_elems));
   for (std::size_t call = 0; call < results.size(); ++call) {
-    platform::copy(mine.a(), shards[call].data(), shards[call].size() * sizeof(float16), mine.stream());
+    platform::copy(mine.a(), shards[call].data(), shards[call].size() * sizeof(float16),
+                   mine.stream());
     mine.poison_c();
     mine.run();
     platform::copy(results[call].data(), mine.c(), c_elems * sizeof(float), mine.stream());
@@ -91,7 +95,8 @@ TEST_F(Sequence, ACapturedGraphReplaysWithNewInput) {
       const auto c_elems = static_cast<std::size_t>(p.m * p.n);
       std::vector<std::vector<float>> results(100, std::vector<float>(c_elems));
       std::vector<std::vector<float16>> shards;
-      for (std::uint64_t call = 0; call < results.size(); ++call) shards.push_back(mine.shard(call));
+      for (std::uint64_t call = 0; call < results.size(); ++call)
+        shards.push_back(mine.shard(call));
       for (std::size_t call = 0; call < results.size(); ++call) {
         platform::copy(mine.a(), shards[call].data(), shards[call].size() * sizeof(float16),
                        mine.stream());

@@ -23,8 +23,8 @@ constexpr auto row_major = matrix_layout::row_major;
 constexpr auto col_major = matrix_layout::col_major;
 
 std::string describe(const all_gather_gemm_problem& p, strategy s) {
-  std::string text = std::string(to_string(s)) + " m " + std::to_string(p.m) + " n " +
-                     std::to_string(p.n) + " k";
+  std::string text =
+      std::string(to_string(s)) + " m " + std::to_string(p.m) + " n " + std::to_string(p.n) + " k";
   for (const std::int64_t k : p.k_shards) text += " " + std::to_string(k);
   return text;
 }

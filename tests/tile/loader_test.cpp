@@ -41,7 +41,8 @@ struct load_kernel {
     for (int i = platform::thread_rank(); i < layout::slots; i += threads)
       for (int e = 0; e < 8; ++e)
         p.to[i * 8 + e] = static_cast<std::uint16_t>(
-            s.stage[layout::slot(i / layout::chunks, i % layout::chunks)].word[e / 2] >> (e % 2 * 16));
+            s.stage[layout::slot(i / layout::chunks, i % layout::chunks)].word[e / 2] >>
+            (e % 2 * 16));
     if (platform::thread_rank() == 0) *p.whole = p.from.whole(depth) ? 1 : 0;
   }
 };
@@ -53,8 +54,8 @@ template <class Loader>
 void expect_loaded(bool transposed, int real_lines, int k_count, int stride, int shift,
                    bool expect_whole) {
   const std::string what = std::to_string(real_lines) + " lines " + std::to_string(k_count) +
-                           " k stride " + std::to_string(stride) + " shift " + std::to_string(shift) +
-                           (transposed ? " transposed" : "");
+                           " k stride " + std::to_string(stride) + " shift " +
+                           std::to_string(shift) + (transposed ? " transposed" : "");
   // As much memory as the strip has and not an element more, so that a checker sees a read beyond.
   const int runs = transposed ? k_count : real_lines;
   const int last = transposed ? real_lines : k_count;

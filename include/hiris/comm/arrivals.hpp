@@ -23,7 +23,8 @@ namespace hiris::comm {
 /// Tiles that this workgroup has waited for in this launch.
 class arrivals {
  public:
-  /// Waits until the signal of `tile` has counted `epoch` calls, unless this workgroup knows it has.
+  /// Waits until the signal of `tile` has counted `epoch` calls, unless this workgroup knows it
+  /// has.
   ///
   /// Caller   all threads of the workgroup, converged.
   /// Order    acquire, system scope, the first time; none later, none is needed.

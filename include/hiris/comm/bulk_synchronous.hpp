@@ -4,8 +4,8 @@
 ///
 /// Three launches: a kernel that ships, a barrier of all ranks, the multiply. Readiness is left to
 /// the barrier. Reuse: an inbox has two slots. The ship kernel of call e writes slot e while a slow
-/// peer may still read slot e-1; slot e was last read in call e-2, and the barrier of call e-1, which
-/// this rank has passed, came after that on every rank.
+/// peer may still read slot e-1; slot e was last read in call e-2, and the barrier of call e-1,
+/// which this rank has passed, came after that on every rank.
 #pragma once
 
 #include "hiris/comm/exchange.hpp"

@@ -3,12 +3,13 @@
 /// Which call of an op this is, known on the device, so that a captured graph can be replayed.
 ///
 /// Every kernel of a call reads the epoch of the call before and works for the next one. The last
-/// workgroup of the call's last kernel to arrive stores it. Nothing is ever reset: arrivals count on
-/// from call to call, and all comparisons wrap.
+/// workgroup of the call's last kernel to arrive stores it. Nothing is ever reset: arrivals count
+/// on from call to call, and all comparisons wrap.
 ///
 ///     const std::uint64_t epoch = next_epoch(words);
 ///     ...
-///     if (block_is_last(words, epoch, block_count())) { tell the peers; finish_epoch(words, epoch); }
+///     if (block_is_last(words, epoch, block_count())) { tell the peers; finish_epoch(words,
+///     epoch); }
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,7 @@ struct epoch_words {
 ///
 /// Caller   thread, before its workgroup arrives at `block_is_last`.
 HIRIS_DEVICE std::uint64_t next_epoch(const epoch_words& words) {
-  return platform::wave_uniform(
-             platform::atomic_load<order::relaxed, scope::agent>(words.epoch)) +
+  return platform::wave_uniform(platform::atomic_load<order::relaxed, scope::agent>(words.epoch)) +
          1;
 }
 

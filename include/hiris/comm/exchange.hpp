@@ -54,17 +54,17 @@ struct exchange {
   int k_shift;     ///< log2 of its columns.
 };
 
-/// Where the steps of one source are read. It is looked up when the walk enters the source, so that a
-/// step asks global memory for nothing but operands: on amd, loads return in order, and waiting for a
-/// table would wait for the operands in flight.
+/// Where the steps of one source are read. It is looked up when the walk enters the source, so that
+/// a step asks global memory for nothing but operands: on amd, loads return in order, and waiting
+/// for a table would wait for the operands in flight.
 template <class T>
 struct source_view {
-  int source = -1;             ///< Rank; -1: none yet.
-  const T* base = nullptr;     ///< Its row 0, column 0.
-  std::int64_t stride = 0;     ///< Elements from row to row.
-  int k_limit = 0;             ///< Columns that may be read.
-  int first_tile = 0;          ///< Number of its first communication tile.
-  int tiles_k = 1;             ///< Communication tiles along k.
+  int source = -1;          ///< Rank; -1: none yet.
+  const T* base = nullptr;  ///< Its row 0, column 0.
+  std::int64_t stride = 0;  ///< Elements from row to row.
+  int k_limit = 0;          ///< Columns that may be read.
+  int first_tile = 0;       ///< Number of its first communication tile.
+  int tiles_k = 1;          ///< Communication tiles along k.
 
   /// The rank's own shard, in place.
   HIRIS_DEVICE void enter_own(const exchange<T>& x) {

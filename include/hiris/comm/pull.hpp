@@ -2,12 +2,12 @@
 /// @file
 /// The main loop loads the peers' shards where they lie. Nothing is staged.
 ///
-/// One launch. Its first workgroup tells every peer where this rank's shard of this call begins, and
-/// that it may be read; a reader waits once a source. Every output tile reads its rows of A again
-/// over the link, so this pays where there are few column blocks.
-/// Reuse: the caller may overwrite A in stream order, so a rank's call ends only when every peer has
-/// acknowledged that it has finished reading.
-/// Residency: a workgroup that waits holds its place, so every workgroup of a launch is resident.
+/// One launch. Its first workgroup tells every peer where this rank's shard of this call begins,
+/// and that it may be read; a reader waits once a source. Every output tile reads its rows of A
+/// again over the link, so this pays where there are few column blocks. Reuse: the caller may
+/// overwrite A in stream order, so a rank's call ends only when every peer has acknowledged that it
+/// has finished reading. Residency: a workgroup that waits holds its place, so every workgroup of a
+/// launch is resident.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,7 @@ class pull {
   };
   static constexpr bool ships_within = false;
 
-  HIRIS_DEVICE explicit pull(const params& p)
-      : p_(p), epoch_(next_epoch(p.x.words)) {}
+  HIRIS_DEVICE explicit pull(const params& p) : p_(p), epoch_(next_epoch(p.x.words)) {}
 
   HIRIS_DEVICE void begin() {
     if (platform::block_rank() != 0) return;

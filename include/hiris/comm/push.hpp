@@ -27,8 +27,7 @@ class push {
   using params = exchange<T>;
   static constexpr bool ships_within = false;
 
-  HIRIS_DEVICE explicit push(const params& p)
-      : p_(p), epoch_(next_epoch(p.words)), free_(-1) {}
+  HIRIS_DEVICE explicit push(const params& p) : p_(p), epoch_(next_epoch(p.words)), free_(-1) {}
 
   HIRIS_DEVICE void begin() {}
 

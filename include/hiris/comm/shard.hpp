@@ -62,8 +62,13 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) {
 /// @pre   no more than max_tiles ranks.
 inline geometry make_geometry(std::int64_t m, const std::vector<std::int64_t>& k_shards,
                               int block_m, int block_k, int chunk_k) {
-  geometry g{static_cast<int>(m), 0, std::countr_zero(static_cast<unsigned>(block_m)),
-             std::countr_zero(static_cast<unsigned>(chunk_k)), 0, 0, {}};
+  geometry g{static_cast<int>(m),
+             0,
+             std::countr_zero(static_cast<unsigned>(block_m)),
+             std::countr_zero(static_cast<unsigned>(chunk_k)),
+             0,
+             0,
+             {}};
   const auto tiles_of = [](std::int64_t extent, int shift) {
     return static_cast<int>((extent + (std::int64_t{1} << shift) - 1) >> shift);
   };

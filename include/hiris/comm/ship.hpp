@@ -14,8 +14,8 @@
 
 namespace hiris::comm {
 
-/// A (peer, communication tile) pair of this rank's shard. Items are numbered so that workgroup b of
-/// a multiple of world - 1 workgroups always serves the same peer: links fill best when each has
+/// A (peer, communication tile) pair of this rank's shard. Items are numbered so that workgroup b
+/// of a multiple of world - 1 workgroups always serves the same peer: links fill best when each has
 /// workgroups of its own.
 struct shipment {
   int peer;  ///< Whom it goes to.
@@ -25,8 +25,7 @@ struct shipment {
 /// Number of shipments of a rank and call.
 template <class T>
 HIRIS_DEVICE int shipments(const exchange<T>& x) {
-  return (x.ctx.size - 1) * x.tiles_m *
-         platform::wave_uniform(x.shards[x.ctx.rank].tiles_k);
+  return (x.ctx.size - 1) * x.tiles_m * platform::wave_uniform(x.shards[x.ctx.rank].tiles_k);
 }
 
 /// The shipment with a number; the nearest neighbour above comes first.
@@ -61,7 +60,7 @@ HIRIS_DEVICE void ship_tile(const exchange<T>& x, int number, int peer, std::uin
   for (int first = platform::thread_rank(); first < total; first += in_flight * threads) {
     platform::vec16 held[in_flight];
     std::int64_t at[in_flight];
-HIRIS_UNROLL
+    HIRIS_UNROLL
     for (int i = 0; i < in_flight; ++i) {
       const int index = first + i * threads;
       const int line = index / chunks;
@@ -73,7 +72,7 @@ HIRIS_UNROLL
                     ? platform::load_global(reinterpret_cast<const platform::vec16*>(chunk))
                     : tile::gather_chunk(chunk, 1, k_count - column);
     }
-HIRIS_UNROLL
+    HIRIS_UNROLL
     for (int i = 0; i < in_flight; ++i)
       if (at[i] >= 0) platform::peer_store(reinterpret_cast<platform::vec16*>(to + at[i]), held[i]);
   }

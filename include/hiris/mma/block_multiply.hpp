@@ -37,10 +37,9 @@ class block_multiply {
 
   /// Sets the sum to zero.
   HIRIS_DEVICE void clear() {
-HIRIS_UNROLL
-    for (int i = 0; i < atoms_m; ++i)
-HIRIS_UNROLL
-      for (int j = 0; j < atoms_n; ++j) sum_[i][j] = atom::zero();
+    HIRIS_UNROLL
+    for (int i = 0; i < atoms_m; ++i) HIRIS_UNROLL
+    for (int j = 0; j < atoms_n; ++j) sum_[i][j] = atom::zero();
   }
 
   /// Adds the product of a stage.
@@ -49,24 +48,23 @@ HIRIS_UNROLL
   /// Cost     a wave: k / atom k times (atoms_m + atoms_n) 16-byte shared loads a lane, and
   ///          atoms_m x atoms_n matrix instructions (two on gfx942).
   HIRIS_DEVICE void step(const stage& from) {
-HIRIS_UNROLL
+    HIRIS_UNROLL
     for (int k = 0; k < Tile::k / atom::k; ++k) {
       typename atom::a_fragment a[std::size_t{atoms_m}];
       typename atom::b_fragment b[std::size_t{atoms_n}];
-HIRIS_UNROLL
+      HIRIS_UNROLL
       for (int i = 0; i < atoms_m; ++i)
         a[i] = atom::load_a([&](int row, int chunk) {
           return &from.a[a_layout::slot(first_row() + i * atom::m + row, k * atom_chunks + chunk)];
         });
-HIRIS_UNROLL
+      HIRIS_UNROLL
       for (int j = 0; j < atoms_n; ++j)
         b[j] = atom::load_b([&](int col, int chunk) {
           return &from.b[b_layout::slot(first_col() + j * atom::n + col, k * atom_chunks + chunk)];
         });
-HIRIS_UNROLL
-      for (int i = 0; i < atoms_m; ++i)
-HIRIS_UNROLL
-        for (int j = 0; j < atoms_n; ++j) atom::multiply_add(sum_[i][j], a[i], b[j]);
+      HIRIS_UNROLL
+      for (int i = 0; i < atoms_m; ++i) HIRIS_UNROLL
+      for (int j = 0; j < atoms_n; ++j) atom::multiply_add(sum_[i][j], a[i], b[j]);
     }
   }
 
@@ -74,13 +72,12 @@ HIRIS_UNROLL
   /// the tile once.
   template <class F>
   HIRIS_DEVICE void for_each(F f) const {
-HIRIS_UNROLL
-    for (int i = 0; i < atoms_m; ++i)
-HIRIS_UNROLL
-      for (int j = 0; j < atoms_n; ++j)
-        atom::for_each(sum_[i][j], [&](int row, int col, float value) {
-          f(first_row() + i * atom::m + row, first_col() + j * atom::n + col, value);
-        });
+    HIRIS_UNROLL
+    for (int i = 0; i < atoms_m; ++i) HIRIS_UNROLL
+    for (int j = 0; j < atoms_n; ++j)
+      atom::for_each(sum_[i][j], [&](int row, int col, float value) {
+        f(first_row() + i * atom::m + row, first_col() + j * atom::n + col, value);
+      });
   }
 
  private:
@@ -88,7 +85,9 @@ HIRIS_UNROLL
   static constexpr int atom_chunks = atom::k / 8;
   static constexpr int waves = Tile::threads / platform::wave_size;
   // As square a patch a wave as the tile allows, since then it reads least from shared memory.
-  static constexpr int waves_m = Tile::m < 64 ? 1 : Tile::m < 128 ? (waves > 4 ? 2 : 1) : Tile::m / 128 * 2;
+  static constexpr int waves_m = Tile::m < 64    ? 1
+                                 : Tile::m < 128 ? (waves > 4 ? 2 : 1)
+                                                 : Tile::m / 128 * 2;
   static constexpr int waves_n = waves / waves_m;
   static constexpr int atoms_m = Tile::m / waves_m / atom::m;
   static constexpr int atoms_n = Tile::n / waves_n / atom::n;

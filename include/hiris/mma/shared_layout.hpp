@@ -22,8 +22,8 @@ template <int Lines, int Depth>
 struct swizzled {
   static constexpr int lines = Lines;
   static constexpr int depth = Depth;
-  static constexpr int chunks = Depth / 8;          ///< Chunks of a line.
-  static constexpr int slots = Lines * chunks;      ///< Chunks of a stage.
+  static constexpr int chunks = Depth / 8;      ///< Chunks of a line.
+  static constexpr int slots = Lines * chunks;  ///< Chunks of a stage.
   static_assert(chunks >= 2 && (chunks & (chunks - 1)) == 0,
                 "the depth of a stage is a power of two, at least 16");
 

@@ -131,8 +131,8 @@ class all_gather_gemm_state {
     const auto bytes = static_cast<std::size_t>(problem_.m * own_k()) * element_bytes;
     if (bytes == 0 || heap_.ranks().size() == 1) return;
     static_cast<void>(heap_.offset_of(a_shard));
-    static_cast<void>(heap_.offset_of(
-        static_cast<const void*>(static_cast<const char*>(a_shard) + bytes - 1)));
+    static_cast<void>(
+        heap_.offset_of(static_cast<const void*>(static_cast<const char*>(a_shard) + bytes - 1)));
   }
 
   /// Runs the launches of a call. If one fails, peers wait for what never comes: the op is dead.

@@ -16,19 +16,19 @@ namespace hiris::tile {
 /// 32 KiB of B in flight a workgroup) and one shared stage suffices.
 struct skinny {
   static constexpr int threads = 256;  ///< Of a workgroup.
-  static constexpr int m = 16;       ///< Rows of C a workgroup.
-  static constexpr int n = 128;      ///< Columns of C a workgroup.
-  static constexpr int k = 128;      ///< Depth of one step.
-  static constexpr int stages = 1;   ///< Steps held in shared memory.
-  static constexpr int group_m = 1;  ///< Row blocks that are walked before the next column block.
+  static constexpr int m = 16;         ///< Rows of C a workgroup.
+  static constexpr int n = 128;        ///< Columns of C a workgroup.
+  static constexpr int k = 128;        ///< Depth of one step.
+  static constexpr int stages = 1;     ///< Steps held in shared memory.
+  static constexpr int group_m = 1;    ///< Row blocks that are walked before the next column block.
 };
 
-/// Up to 64 rows.
+/// Up to 64 rows: still bound by reading B.
 struct medium {
   static constexpr int threads = 256;
   static constexpr int m = 64;
   static constexpr int n = 128;
-  static constexpr int k = 64;
+  static constexpr int k = 128;
   static constexpr int stages = 1;
   static constexpr int group_m = 4;
 };

@@ -4,8 +4,8 @@
 ///
 /// `prefetch` issues the loads of a step and returns; `commit` writes what they brought to a stage.
 /// Between the two the workgroup multiplies the step before. A step that is whole and aligned moves
-/// in 16-byte accesses; any other is gathered element by element, with zeros beyond the end of k, so
-/// that no garbage (an Inf times a zero is a NaN) enters the product.
+/// in 16-byte accesses; any other is gathered element by element, with zeros beyond the end of k,
+/// so that no garbage (an Inf times a zero is a NaN) enters the product.
 ///
 ///     loader.prefetch(strip);                  // loads in flight
 ///     multiply.step(stage);                    // meanwhile
@@ -51,8 +51,8 @@ class row_loader {
     } else if (from.lines < each * lines_a_pass) {
       HIRIS_UNROLL
       for (int i = 0; i < each; ++i)
-        held_[i] = line + i * lines_a_pass < from.lines ? load_chunk(first + i * pass)
-                                                        : zero_chunk();
+        held_[i] =
+            line + i * lines_a_pass < from.lines ? load_chunk(first + i * pass) : zero_chunk();
     } else {
       HIRIS_UNROLL
       for (int i = 0; i < each; ++i) held_[i] = load_chunk(first + i * pass);
@@ -141,8 +141,8 @@ class transposing_loader {
       for (int w = 0; w < 4; ++w) {  // elements k = 2w and 2w + 1 of column j
         const std::uint32_t low = row[2 * w].word[j / 2];
         const std::uint32_t high = row[2 * w + 1].word[j / 2];
-        column.word[w] = j % 2 == 0 ? (low & 0xffffU) | (high << 16)
-                                    : (low >> 16) | (high & 0xffff0000U);
+        column.word[w] =
+            j % 2 == 0 ? (low & 0xffffU) | (high << 16) : (low >> 16) | (high & 0xffff0000U);
       }
       stage[Layout::slot(line + j, square / squares_n)] = column;
     }

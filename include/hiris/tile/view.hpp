@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What a tile of an operand is before it is loaded: a pointer, a stride, and how much of it is real.
+/// What a tile of an operand is before it is loaded: a pointer, a stride, and how much of it is
+/// real.
 ///
 /// The block multiply wants both operands with k contiguous, 16 bytes (8 elements) at a time, a
 /// *chunk*. A strip says where the elements of one k step lie in global memory; the loader turns
@@ -20,7 +21,7 @@ namespace hiris {
 /// How a matrix lies in memory.
 enum class matrix_layout : std::uint8_t {
   row_major,  ///< [rows, cols] with the columns contiguous.
-  col_major  ///< [cols, rows] with the rows contiguous: B as the [N, K] weight of a linear layer.
+  col_major   ///< [cols, rows] with the rows contiguous: B as the [N, K] weight of a linear layer.
 };
 
 /// Building blocks of kernels that know nothing of ranks.
@@ -35,9 +36,9 @@ template <class T>
 struct strip {
   const T* data;        ///< First element: row (or column) 0 of the tile, k 0 of the step.
   std::int64_t stride;  ///< Elements from one contiguous run to the next.
-  int lines;            ///< Rows of A or columns of B that may be read, at least 1. What lies beyond may
-                        ///< be anything in shared memory, since its products are never stored.
-  int k_count;          ///< k that may be read, at least 1; the rest counts as zero.
+  int lines;    ///< Rows of A or columns of B that may be read, at least 1. What lies beyond may
+                ///< be anything in shared memory, since its products are never stored.
+  int k_count;  ///< k that may be read, at least 1; the rest counts as zero.
 
   /// Whether chunks can be loaded whole: `k_step` of k are real, and every run begins on 16 bytes.
   HIRIS_DEVICE bool whole(int k_step) const {
