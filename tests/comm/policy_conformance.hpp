@@ -96,7 +96,7 @@ void expect_policy_gathers(strategy s, const std::vector<std::int64_t>& k_shards
       platform::copy(a.data(), shard.data(), shard.size() * sizeof(float16), stream);
       to.fill_with(std::byte{0xff});
       typename gather_kernel<Comm>::params params{};
-      params.comm = state.template comm_params<Comm>(a.data());
+      params.comm = state.template comm_params<Comm>(a.data(), heap.device_context().windows);
       params.shards = state.shards();
       params.to = to.data();
       params.m = static_cast<int>(m);

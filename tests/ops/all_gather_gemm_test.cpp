@@ -129,6 +129,38 @@ TEST_F(AllGatherGemm, AutomaticIsOneOfTheOthersAndExact) {
   });
 }
 
+/// A may lie in memory of the user's, at another base on every rank, and move from call to call.
+TEST_F(AllGatherGemm, TheShardMayLieInARegisteredRegionOrAnywhereInTheHeap) {
+  const all_gather_gemm_problem p{5, 40, {24, 9, 40}};
+  for (strategy s : test::all_strategies)
+    on_ranks(3, [&](const world& w) {
+      symmetric_heap heap(w, {.data_bytes = 4 << 20, .signals = 128});
+      gemm_rank<float16> mine(w, heap, p, s);
+      auto before = heap.allocate<float16>(1000);
+      platform::device_buffer<float16> memory(4096);
+      auto region = heap.attach(memory.data(), static_cast<std::int64_t>(memory.size()));
+      for (std::uint64_t call = 0; call < 4; ++call) {
+        const std::vector<float16> shard = mine.shard(call);
+        const std::int64_t offset = 100 * static_cast<std::int64_t>(call) + 8 * w.rank();
+        float16* const a = (call % 2 == 0 ? region.data() : before.data()) + offset;
+        platform::copy(a, shard.data(), shard.size() * sizeof(float16), mine.stream());
+        mine.poison_c();
+        if (call % 2 == 0)
+          mine.op().run(mine.stream(), region, a, mine.b(), mine.c());
+        else
+          mine.op().run(mine.stream(), a, mine.b(), mine.c());
+        mine.expect_exact(call, to_string(s));
+      }
+      if (s == strategy::pull) {
+        EXPECT_THROW(mine.op().run(mine.stream(), region, before.data(), mine.b(), mine.c()),
+                     error);
+        EXPECT_THROW(mine.op().run(mine.stream(), region, region.data() + 4090, mine.b(), mine.c()),
+                     error);
+      }
+      heap.detach(std::move(region));
+    });
+}
+
 /// What lies beyond a shard, or beyond A, is an infinity: not a bit of it may enter a product.
 TEST_F(AllGatherGemm, InfinitiesOfTheNextShardStayOut) {
   constexpr std::int64_t m = 3, n = 24;

@@ -70,22 +70,29 @@ class all_gather_gemm {
   /// Caller   host; may be captured into a graph, which may be replayed.
   ///
   /// @param stream  Stream of this rank's device.
-  /// @param a_shard [m, k_shards[rank]], row-major. For `pull` in a block of the heap.
+  /// @param a_shard [m, k_shards[rank]], row-major. For `pull` in a block of the heap, anywhere.
   ///                May be null if the shard has no columns.
   /// @param b       [k, n] or [n, k], this device's memory.
   /// @param c       [m, n], row-major, this device's memory.
   /// @throws errc::invalid_argument, errc::not_symmetric: nothing was launched and nothing changed.
   /// @throws errc::timed_out if a wait of an earlier call ran out: the op refuses from then on.
   void run(platform::stream stream, const T* a_shard, const T* b, Out* c) {
-    state_.require_alive();
-    require_operand("a_shard", a_shard, state_.own_k() > 0);
-    require_operand("b", b, true);
-    require_operand("c", c, true);
+    check(a_shard, b, c);
     if (chosen() == strategy::pull) state_.require_symmetric(a_shard, sizeof(T));
-    const platform::device_guard guard(heap_.ranks().device());
-    state_.launching([&] {
-      with_kernels([&](auto kernels) { launch<decltype(kernels)>(stream, a_shard, b, c); });
-    });
+    launch_all(stream, heap_.device_context().windows, a_shard, b, c);
+  }
+
+  /// As above with A in memory that heap.attach() made symmetric: all ranks pass the region of the
+  /// same attach(). Strategies other than `pull` take A from anywhere.
+  ///
+  /// @throws errc::not_symmetric unless the shard lies in the region.
+  void run(platform::stream stream, const symmetric_region<T>& region, const T* a_shard, const T* b,
+           Out* c) {
+    check(a_shard, b, c);
+    const window* const windows = heap_.device_context(region).windows;
+    if (chosen() == strategy::pull)
+      state_.require_inside(a_shard, sizeof(T), region.data(), region.size());
+    launch_all(stream, windows, a_shard, b, c);
   }
 
   /// Waits for the stream, then throws if a wait of this rank ran out.
@@ -152,10 +159,19 @@ class all_gather_gemm {
                       resident_blocks<typename Kernels::ship>(w), schedule_.tiles());
   }
 
+  /// @param a_windows Where the memory that holds A is mapped, of each rank.
+  void launch_all(platform::stream stream, const window* a_windows, const T* a, const T* b,
+                  Out* c) {
+    const platform::device_guard guard(heap_.ranks().device());
+    state_.launching([&] {
+      with_kernels([&](auto kernels) { launch<decltype(kernels)>(stream, a_windows, a, b, c); });
+    });
+  }
+
   template <class Kernels>
-  void launch(platform::stream stream, const T* a, const T* b, Out* c) {
+  void launch(platform::stream stream, const window* a_windows, const T* a, const T* b, Out* c) {
     const grids& blocks = state_.blocks();
-    const auto comm = state_.template comm_params<typename Kernels::comm>(a);
+    const auto comm = state_.template comm_params<typename Kernels::comm>(a, a_windows);
     if (blocks.ship > 0 && !Kernels::comm::ships_within)
       platform::launch<typename Kernels::ship>(stream, blocks.ship, comm);
     if (chosen() == strategy::bulk_synchronous && heap_.ranks().size() > 1)
@@ -180,6 +196,13 @@ class all_gather_gemm {
   static int dies_of(int device) {
     const std::string arch = platform::describe(device).arch;
     return arch.starts_with("gfx94") || arch.starts_with("gfx95") ? 8 : 1;
+  }
+
+  void check(const T* a_shard, const T* b, const Out* c) {
+    state_.require_alive();
+    require_operand("a_shard", a_shard, state_.own_k() > 0);
+    require_operand("b", b, true);
+    require_operand("c", c, true);
   }
 
   void require_operand(const char* name, const void* pointer, bool needed) const {

@@ -135,6 +135,22 @@ class all_gather_gemm_state {
         heap_.offset_of(static_cast<const void*>(static_cast<const char*>(a_shard) + bytes - 1)));
   }
 
+  /// @throws errc::not_symmetric unless this rank's whole shard lies in a region of `region_elems`.
+  void require_inside(const void* a_shard, std::size_t element_bytes, const void* region,
+                      std::int64_t region_elems) const {
+    const std::int64_t elems = problem_.m * own_k();
+    if (elems == 0) return;
+    const auto at = reinterpret_cast<std::uintptr_t>(a_shard);
+    const auto begin = reinterpret_cast<std::uintptr_t>(region);
+    const std::uint64_t room = static_cast<std::uint64_t>(region_elems) * element_bytes;
+    const std::uint64_t need = static_cast<std::uint64_t>(elems) * element_bytes;
+    if (at < begin || need > room || at - begin > room - need)
+      throw error(errc::not_symmetric, heap_.ranks().rank(),
+                  "a_shard of all_gather_gemm has " + std::to_string(need) + " bytes at address " +
+                      std::to_string(at) + "; allowed is the region of " + std::to_string(room) +
+                      " bytes at " + std::to_string(begin));
+  }
+
   /// Runs the launches of a call. If one fails, peers wait for what never comes: the op is dead.
   template <class F>
   void launching(F&& f) {
@@ -144,8 +160,11 @@ class all_gather_gemm_state {
   }
 
   /// Parameters of a policy for a call.
+  ///
+  /// @param a_windows Where the memory that holds A is mapped, of each rank; for `pull`.
   template <class Comm>
-  typename Comm::params comm_params(const typename Comm::element* a) const {
+  typename Comm::params comm_params(const typename Comm::element* a,
+                                    const window* a_windows) const {
     using element = typename Comm::element;
     const comm::exchange<element> x{heap_.device_context(),
                                     shards_.data(),
@@ -162,7 +181,7 @@ class all_gather_gemm_state {
     if constexpr (std::is_same_v<typename Comm::params, comm::exchange<element>>)
       return x;
     else
-      return {x, x.ctx.windows, offsets_.data()};
+      return {x, a_windows, offsets_.data()};
   }
 
   barrier_kernel::params barrier_params() const {
