@@ -55,11 +55,10 @@ def without_comments(text):
 
 
 def tracked(root):
-    listing = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"],
-                             capture_output=True, text=True)
-    if listing.returncode == 0:
-        names = listing.stdout.split("\n")
-    else:  # not a git checkout: everything but build folders
+    try:
+        names = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"],
+                               capture_output=True, text=True, check=True).stdout.split("\n")
+    except (OSError, subprocess.CalledProcessError):  # no git, or not a checkout
         names = [str(p.relative_to(root)) for p in root.rglob("*")]
         names = [n for n in names if not n.startswith(("build/", ".git/"))]
     return sorted(n for n in names if n and (root / n).is_file())

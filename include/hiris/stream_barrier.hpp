@@ -2,8 +2,8 @@
 /// @file
 /// All ranks meet in stream order, without the host waiting.
 ///
-/// What any rank put on its stream after the barrier starts only when all ranks' work from before it
-/// is done and visible.
+/// What any rank put on its stream after the barrier starts only when all ranks' work from before
+/// it is done and visible.
 ///
 ///     hiris::stream_barrier barrier(heap);            // collective, once
 ///     op.run(stream, ...);

@@ -82,8 +82,8 @@ HIRIS_DEVICE T wave_shuffle_xor(T value, int mask) {
   return wave_shuffle(value, lane_rank() ^ mask);
 }
 
-/// `value`, which all lanes of the wave hold alike, in scalar registers: branches on it and addresses
-/// made from it then cost no vector instructions. Of 4 or 8 bytes.
+/// `value`, which all lanes of the wave hold alike, in scalar registers: branches on it and
+/// addresses made from it then cost no vector instructions. Of 4 or 8 bytes.
 template <class T>
 HIRIS_DEVICE T wave_uniform(T value) {
   static_assert(sizeof(T) % 4 == 0, "hiris: wave_uniform takes whole words");

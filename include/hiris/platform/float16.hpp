@@ -32,9 +32,7 @@ HIRIS_HOST_DEVICE std::uint32_t bits_of(float value) {
   return __builtin_bit_cast(std::uint32_t, value);  // memcpy is the host's alone in HIP
 }
 
-HIRIS_HOST_DEVICE float float_of(std::uint32_t bits) {
-  return __builtin_bit_cast(float, bits);
-}
+HIRIS_HOST_DEVICE float float_of(std::uint32_t bits) { return __builtin_bit_cast(float, bits); }
 
 }  // namespace detail
 
