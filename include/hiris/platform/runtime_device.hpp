@@ -151,9 +151,8 @@ inline void enable_peer_access(int device, int peer_device) {
 ///
 /// Both runtimes deal streams onto few queues (8 on CUDA, 4 on ROCm), and a queue starts its
 /// kernels in the order of submission: behind a kernel that must wait for its stream's predecessor,
-/// another rank's kernel cannot start, although that predecessor waits for it. Seen on two H200
-/// with eight ranks in one process: the barrier of one rank ran out while the next rank's kernel
-/// sat in the same queue. Variables that are set already are left alone.
+/// another rank's kernel cannot start, although that predecessor waits for it. Variables that are
+/// set already are left alone.
 ///
 /// Caller   host, before the first call of the runtime in this process and before threads that read
 ///          the environment. Has no effect later, and none on the emulator.
