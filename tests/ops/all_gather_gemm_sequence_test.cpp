@@ -93,7 +93,7 @@ TEST_F(Sequence, ACapturedGraphReplaysWithNewInput) {
       gemm_rank<float16> mine(w, heap, p, s);
       platform::graph graph = platform::graph::capture(mine.stream(), [&] { mine.run(); });
       const auto c_elems = static_cast<std::size_t>(p.m * p.n);
-      std::vector<std::vector<float>> results(100, std::vector<float>(c_elems));
+      std::vector<std::vector<float>> results(1000, std::vector<float>(c_elems));
       std::vector<std::vector<float16>> shards;
       for (std::uint64_t call = 0; call < results.size(); ++call)
         shards.push_back(mine.shard(call));
