@@ -60,7 +60,7 @@ def tracked(root):
                                capture_output=True, text=True, check=True).stdout.split("\n")
     except (OSError, subprocess.CalledProcessError):  # no git, or not a checkout
         names = [str(p.relative_to(root)) for p in root.rglob("*")]
-        names = [n for n in names if not n.startswith(("build/", ".git/"))]
+        names = [n for n in names if n != ".git" and not n.startswith(("build/", ".git/"))]
     return sorted(n for n in names if n and (root / n).is_file())
 
 
