@@ -8,7 +8,7 @@
 # Every mount (/proc and the repository) is made in a mount namespace of the command that needs it
 # and ends with that command, however it ends: nothing is ever left mounted.
 
-rocm_root=$repository/build/rocm-root
+rocm_root=${HIRIS_ROCM_ROOT:-$repository/build/rocm-root}  # checkouts may share one
 rocm_release=forky
 rocm_packages=(hipcc librocprim-dev libamdhip64-dev cmake ninja-build libgtest-dev libcli11-dev python3)
 
