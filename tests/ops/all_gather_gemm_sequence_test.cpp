@@ -56,6 +56,19 @@ TEST_F(Sequence, ThousandCallsBackToBack) {
     });
 }
 
+/// Nobody ever waits for data of a rank without columns: only its acknowledgements hold the others
+/// back from overwriting what it still reads.
+TEST_F(Sequence, ARankWithoutColumnsIsNotOverrun) {
+  const all_gather_gemm_problem p{20, 300, {24, 0, 40}};
+  for (strategy s : test::all_strategies)
+    on_ranks(3, [&](const world& w) {
+      symmetric_heap heap(w, {.data_bytes = 4 << 20, .signals = 256});
+      gemm_rank<float16> mine(w, heap, p, s);
+      if (w.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      back_to_back(mine, p, 12, to_string(s));
+    });
+}
+
 TEST_F(Sequence, RanksThatCallAtVeryDifferentTimes) {
   const all_gather_gemm_problem p{20, 140, {130, 70}};
   for (strategy s : test::all_strategies)
