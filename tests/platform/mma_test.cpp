@@ -50,8 +50,10 @@ struct product_kernel {
       });
       Atom::multiply_add(c, a, b);
     }
+    const auto place = [](int row, int col) { return static_cast<float>(row * Atom::n + col); };
+    Atom::transform(c, [&](int row, int col, float value) { return value + place(row, col); });
     Atom::for_each(c, [&](int row, int col, float value) {
-      p.c[(wave * Atom::m + row) * Atom::n + col] = value;
+      p.c[(wave * Atom::m + row) * Atom::n + col] = value - place(row, col);
       if (wave == 0)
         pf::atomic_fetch_add<order::relaxed, scope::agent>(p.visited + row * Atom::n + col, 1);
     });

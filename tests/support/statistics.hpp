@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "hiris/ops/all_gather_gemm_plan.hpp"
+#include "hiris/ops/taxes.hpp"
 #include "hiris/platform/cpu/statistics.hpp"
 #include "hiris/platform/runtime.hpp"
 

@@ -14,8 +14,10 @@
 
 #include <cstdint>
 
+#include "hiris/context.hpp"
 #include "hiris/order.hpp"
 #include "hiris/platform/device.hpp"
+#include "hiris/signal.hpp"
 
 namespace hiris::comm {
 
@@ -34,6 +36,24 @@ HIRIS_DEVICE std::uint64_t next_epoch(const epoch_words& words) {
          1;
 }
 
+/// Counts an arrival of this workgroup. True in the one that brings the count to `target`; what
+/// those before it had completed is then visible to it. Data for it needs drain_stores() by all
+/// waves first.
+///
+/// Caller   all threads of the workgroup, converged.
+/// Order    acq_rel, this device.
+/// Cost     one atomic with reply and two workgroup barriers.
+///
+/// @param count  Arrivals so far, in device memory; never reset, it may wrap.
+HIRIS_DEVICE bool block_completes(std::uint64_t* count, std::uint64_t target) {
+  platform::block_sync();
+  bool last = false;
+  if (platform::thread_rank() == 0)
+    last = platform::atomic_fetch_add<order::acq_rel, scope::agent>(count, std::uint64_t{1}) + 1 ==
+           target;
+  return platform::block_any(last);
+}
+
 /// Counts this workgroup as finished. True in the one that is the last of the call; what all others
 /// did before is then visible to it.
 ///
@@ -43,14 +63,8 @@ HIRIS_DEVICE std::uint64_t next_epoch(const epoch_words& words) {
 ///
 /// @param blocks Workgroups that arrive in a call, the same in every call.
 HIRIS_DEVICE bool block_is_last(const epoch_words& words, std::uint64_t epoch, int blocks) {
-  platform::block_sync();
-  bool last = false;
-  if (platform::thread_rank() == 0) {
-    const std::uint64_t before =
-        platform::atomic_fetch_add<order::acq_rel, scope::agent>(words.arrivals, std::uint64_t{1});
-    last = before + 1 == (epoch - words.first) * static_cast<std::uint64_t>(blocks);
-  }
-  return platform::block_any(last);
+  return block_completes(words.arrivals,
+                         (epoch - words.first) * static_cast<std::uint64_t>(blocks));
 }
 
 /// Ends the call. The next kernel in stream order sees it.
@@ -58,6 +72,17 @@ HIRIS_DEVICE bool block_is_last(const epoch_words& words, std::uint64_t epoch, i
 /// Caller   one thread of the last workgroup.
 HIRIS_DEVICE void finish_epoch(const epoch_words& words, std::uint64_t epoch) {
   platform::atomic_store<order::relaxed, scope::agent>(words.epoch, epoch);
+}
+
+/// Tells every peer that this rank has finished reading what they sent for this call.
+///
+/// Caller   all threads of the last workgroup of the call.
+/// Cost     one remote atomic a peer.
+///
+/// @param acknowledged This rank's address of the counts. [world], symmetric
+HIRIS_DEVICE void block_acknowledge(const context& ctx, signal_counter* acknowledged) {
+  for (int peer = platform::thread_rank(); peer < ctx.size; peer += platform::block_threads())
+    if (peer != ctx.rank) notify(ctx, acknowledged + ctx.rank, peer);
 }
 
 }  // namespace hiris::comm

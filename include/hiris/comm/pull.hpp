@@ -70,8 +70,7 @@ class pull {
     if (!block_is_last(p_.x.words, epoch_, blocks)) return wait_status::ok;
     const context& ctx = p_.x.ctx;
     bool late = false;
-    for (int peer = platform::thread_rank(); peer < ctx.size; peer += platform::block_threads())
-      if (peer != ctx.rank) notify(ctx, p_.x.acknowledged + ctx.rank, peer);
+    block_acknowledge(ctx, p_.x.acknowledged);
     for (int peer = platform::thread_rank(); peer < ctx.size; peer += platform::block_threads())
       if (peer != ctx.rank)
         late |= wait_until(ctx, p_.x.acknowledged + peer, epoch_, peer) != wait_status::ok;

@@ -61,8 +61,7 @@ class push {
 
   HIRIS_DEVICE wait_status finish(int blocks) {
     if (!block_is_last(p_.words, epoch_, blocks)) return wait_status::ok;
-    for (int peer = platform::thread_rank(); peer < p_.ctx.size; peer += platform::block_threads())
-      if (peer != p_.ctx.rank) notify(p_.ctx, p_.acknowledged + p_.ctx.rank, peer);
+    block_acknowledge(p_.ctx, p_.acknowledged);
     if (platform::thread_rank() == 0) finish_epoch(p_.words, epoch_);
     return wait_status::ok;
   }

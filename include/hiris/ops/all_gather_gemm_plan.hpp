@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hiris/comm/shard.hpp"
+#include "hiris/ops/taxes.hpp"
 #include "hiris/platform/device.hpp"
 #include "hiris/tile/config.hpp"
 
@@ -56,17 +57,6 @@ struct all_gather_gemm_problem {
     for (const std::int64_t shard : k_shards) sum += shard;
     return sum;
   }
-};
-
-/// What one call costs one rank beyond the multiplication itself.
-struct taxes {
-  std::int64_t launches;         ///< Kernels.
-  std::int64_t global_barriers;  ///< Barriers of all ranks.
-  std::int64_t staged_bytes;  ///< Bytes of A that it writes into inboxes, to be read again there.
-  std::int64_t remote_bytes;  ///< Bytes that it stores to or loads from peers, signals apart.
-  std::int64_t signals;       ///< Arrivals that it sends.
-
-  friend bool operator==(const taxes&, const taxes&) = default;
 };
 
 /// Block tile by the number of rows.

@@ -14,11 +14,12 @@
 ///       atom::multiply_add(c, a, b);
 ///     }
 ///     atom::for_each(c, [&](int row, int col, float value) { ... });
+///     atom::transform(c, [&](int row, int col, float value) { return value * factor[row]; });
 ///
 /// Every backend specialises mma_atom<T, M, N> for T = float16 and bfloat16 with (M, N) = (16, 16),
 /// amd and cpu also with (32, 32). Members: m, n, k; a_fragment, b_fragment, c_fragment (trivially
-/// copyable); load_a(row), load_b(row), zero(), multiply_add(c, a, b), for_each(c, f).
-/// Caller: all lanes of the wave, converged, for multiply_add; each lane for itself otherwise.
+/// copyable); load_a(row), load_b(row), zero(), multiply_add(c, a, b), for_each(c, f), transform(c,
+/// f). Caller: all lanes of the wave, converged, for multiply_add; each lane for itself otherwise.
 #pragma once
 
 #include "hiris/platform/config.hpp"

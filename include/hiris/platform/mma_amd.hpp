@@ -139,6 +139,16 @@ requires(M == 16 || M == 32) struct mma_atom<T, M, M> {
     for (int r = 0; r < M * M / wave_size; ++r)
       f((M == 32 ? 8 * (r / 4) : 0) + first_row + r % 4, col, c.values[r]);
   }
+
+  /// Sets each element that this lane holds to f(row, col, value).
+  template <class F>
+  static HIRIS_DEVICE void transform(c_fragment& c, F f) {
+    const int col = lane_rank() % M;
+    const int first_row = 4 * (lane_rank() / M);
+#pragma unroll
+    for (int r = 0; r < M * M / wave_size; ++r)
+      c.values[r] = f((M == 32 ? 8 * (r / 4) : 0) + first_row + r % 4, col, c.values[r]);
+  }
 };
 
 }  // namespace hiris::platform

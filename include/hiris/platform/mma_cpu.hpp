@@ -66,6 +66,15 @@ struct mma_on_wave {
     }
   }
 
+  template <class F>
+  static void transform(c_fragment& c, F f) {
+    const int index = here.current->index;
+    for (int v = 0; v < static_cast<int>(results<N>); ++v) {
+      const int row = N == 16 ? 4 * (index / 16) + v : 8 * (v / 4) + 4 * (index / 32) + v % 4;
+      c.value[v] = f(row, index % N, c.value[v]);
+    }
+  }
+
  private:
   static constexpr operation_kind kind =
       std::is_same_v<T, float16>

@@ -94,6 +94,19 @@ struct mma_atom<T, 16, 16> {
       for (int r = 0; r < 4; ++r) f(row + r / 2 * 8, half * 8 + col + r % 2, c.values[half][r]);
     }
   }
+
+  /// Sets each element that this lane holds to f(row, col, value).
+  template <class F>
+  static HIRIS_DEVICE void transform(c_fragment& c, F f) {
+    const int row = lane_rank() / 4;
+    const int col = lane_rank() % 4 * 2;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+#pragma unroll
+      for (int r = 0; r < 4; ++r)
+        c.values[half][r] = f(row + r / 2 * 8, half * 8 + col + r % 2, c.values[half][r]);
+    }
+  }
 };
 
 }  // namespace hiris::platform

@@ -82,6 +82,27 @@ class row_loader {
   platform::vec16 held_[std::size_t{each}];
 };
 
+/// Transposes a square of 8 x 8 elements of 16 bits in registers: calls f(j, column j) for each.
+///
+/// Caller   thread.
+///
+/// @param row Row r of the square is chunk r.
+template <class F>
+HIRIS_DEVICE void transpose_square(const platform::vec16 (&row)[chunk_elems], F f) {
+  HIRIS_UNROLL
+  for (int j = 0; j < chunk_elems; ++j) {
+    platform::vec16 column;
+    HIRIS_UNROLL
+    for (int w = 0; w < 4; ++w) {  // elements k = 2w and 2w + 1 of column j
+      const std::uint32_t low = row[2 * w].word[j / 2];
+      const std::uint32_t high = row[2 * w + 1].word[j / 2];
+      column.word[w] =
+          j % 2 == 0 ? (low & 0xffffU) | (high << 16) : (low >> 16) | (high & 0xffff0000U);
+    }
+    f(j, column);
+  }
+}
+
 /// Loads an operand whose lines are contiguous, B as [K, N], and transposes it in registers, in
 /// squares of 8 x 8: eight 16-byte loads along n, eight 16-byte stores along k.
 ///
@@ -134,18 +155,9 @@ class transposing_loader {
   HIRIS_DEVICE static void store_transposed(platform::vec16* stage, int square,
                                             const platform::vec16 (&row)[chunk_elems]) {
     const int line = square % squares_n * chunk_elems;
-    HIRIS_UNROLL
-    for (int j = 0; j < chunk_elems; ++j) {
-      platform::vec16 column;
-      HIRIS_UNROLL
-      for (int w = 0; w < 4; ++w) {  // elements k = 2w and 2w + 1 of column j
-        const std::uint32_t low = row[2 * w].word[j / 2];
-        const std::uint32_t high = row[2 * w + 1].word[j / 2];
-        column.word[w] =
-            j % 2 == 0 ? (low & 0xffffU) | (high << 16) : (low >> 16) | (high & 0xffff0000U);
-      }
+    transpose_square(row, [&](int j, const platform::vec16& column) {
       stage[Layout::slot(line + j, square / squares_n)] = column;
-    }
+    });
   }
 
   platform::vec16 held_[std::size_t{each}][chunk_elems];
