@@ -159,13 +159,20 @@ class executor {
       const std::uint32_t heard = bell_.load(std::memory_order_acquire);
       const bool any = start_operations(lock);
       if (stopping_) break;
-      units_.admit();
+      bool more = true;
+      for (int i = 0; i < 64 && (more = units_.admit()); ++i) {
+        lock.unlock();
+        const bool ended = units_.run_newest();
+        lock.lock();
+        if (ended) reap();
+      }
       if (units_.idle()) {
-        if (!any) work_.wait(lock, [&] { return bell_.load(std::memory_order_acquire) != heard; });
+        if (!any && !more)
+          work_.wait(lock, [&] { return bell_.load(std::memory_order_acquire) != heard; });
         continue;
       }
       lock.unlock();
-      while (!units_.round() && bell_.load(std::memory_order_acquire) == heard) {
+      while (!units_.round() && !more && bell_.load(std::memory_order_acquire) == heard) {
       }
       lock.lock();
       reap();

@@ -7,7 +7,7 @@
 /// turn, each until it can only wait. If all only wait, the thread yields and then sleeps briefly.
 ///
 ///     units.start(stream, op);              // a kernel that the stream has come to
-///     units.admit();                        // as many of its workgroups as fit
+///     while (units.admit()) units.run_newest();   // as many of its workgroups as fit
 ///     while (!units.round()) {}             // until one has ended
 ///     units.reap([&](ihipStream_t& s, bool failed) { ... });   // kernels that are done
 #pragma once
@@ -59,23 +59,32 @@ class compute_units {
 
   bool idle() const { return residents_.empty(); }
 
-  /// Gives places to workgroups while there are any.
-  void admit() {
+  /// Gives a place to the next workgroup. @return False if there is none, or no place for it.
+  bool admit() {
     for (const auto& kernel : kernels_) {
       const kernel_type& type = *kernel->op.type;
-      while (!kernel->failed && kernel->started < kernel->op.blocks) {
-        const std::size_t unit = find_room(type);
-        if (unit == loads_.size()) break;
-        next_ = (unit + 1) % loads_.size();
-        loads_[unit].threads += unit_threads(type.block_threads);
-        loads_[unit].shared_bytes += type.shared_bytes;
-        workgroup* group =
-            pool_.start(type, kernel->op.params.get(), kernel->started, kernel->op.blocks, device_);
-        group->launch = kernel->launch;
-        ++kernel->started;
-        residents_.push_back({group, kernel.get(), unit, step_result::progressed});
-      }
+      if (kernel->failed || kernel->started == kernel->op.blocks) continue;
+      const std::size_t unit = find_room(type);
+      if (unit == loads_.size()) continue;
+      next_ = (unit + 1) % loads_.size();
+      loads_[unit].threads += unit_threads(type.block_threads);
+      loads_[unit].shared_bytes += type.shared_bytes;
+      workgroup* group =
+          pool_.start(type, kernel->op.params.get(), kernel->started, kernel->op.blocks, device_);
+      group->launch = kernel->launch;
+      ++kernel->started;
+      residents_.push_back({group, kernel.get(), unit, step_result::progressed});
+      return true;
     }
+    return false;
+  }
+
+  /// Runs the workgroup that was admitted last: if it ends, the next one has its stacks while they
+  /// are in the cache. @return True if it has ended.
+  bool run_newest() {
+    resident& r = residents_.back();
+    r.state = step(*r.group, scheduler_);
+    return r.state == step_result::ended || r.state == step_result::failed;
   }
 
   /// Runs every resident workgroup once. @return True if any ended.
