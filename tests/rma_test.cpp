@@ -240,53 +240,55 @@ TYPED_TEST(RmaBulk, EveryFormOperationAlignmentAndCount) {
 /// Moves a few threads' share of a transfer that as a whole would take a large grid.
 struct large_kernel {
   static constexpr int block_threads = 64;
-  static constexpr std::uint64_t step = std::uint64_t{1} << 24;  // pieces of 16 bytes
   struct params {
     char* to;
     const char* from;
     std::uint64_t n_bytes;
+    std::uint64_t step;  // in pieces
   };
   struct shared {};
   static HIRIS_DEVICE void run(const params& p, shared&) {
-    const detail::share mine{static_cast<std::uint64_t>(platform::thread_rank()), step};
+    const detail::share mine{static_cast<std::uint64_t>(platform::thread_rank()), p.step};
     detail::transfer<1, detail::own_memory, detail::peer_memory>(p.to, p.from, p.n_bytes, mine);
   }
 };
 
-TEST(Rma, CountsAboveFourGiB) {
-  // 13 bytes of head, 5 GiB of body, 10 bytes of tail; both sides start 3 bytes after a boundary
+/// A transfer of 13 bytes of head, 5 GiB of body and 10 bytes of tail: in pieces of 16 bytes, or of
+/// one byte where the sides stand at different offsets. Only 64 pieces of every 256 MiB are moved.
+void check_large(std::size_t to_offset, std::size_t from_offset, std::size_t piece_bytes) {
   const std::uint64_t body_bytes = std::uint64_t{5} << 30;
   const std::uint64_t n_bytes = 13 + body_bytes + 10;
+  const std::uint64_t stride_bytes = std::uint64_t{1} << 28;
+  const std::uint64_t head = piece_bytes == 1 ? 0 : 13;  // moved on its own
   platform::device_buffer<char> source(n_bytes + 64);
   platform::device_buffer<char> destination(n_bytes + 64);
-  const std::uint64_t stride_bytes = 16 * large_kernel::step;
-  const auto piece = [](std::uint64_t at) {
-    std::vector<std::uint8_t> bytes(64 * 16);
+  const auto values = [&](std::uint64_t at) {
+    std::vector<std::uint8_t> bytes(64 * piece_bytes);
     for (std::size_t i = 0; i < bytes.size(); ++i)
       bytes[i] = static_cast<std::uint8_t>(i * 31 + at / stride_bytes * 11 + 1);
     return bytes;
   };
   std::vector<std::uint64_t> places;
-  for (std::uint64_t at = 0; at < body_bytes; at += stride_bytes) places.push_back(16 + at);
+  for (std::uint64_t at = 0; at < body_bytes; at += stride_bytes) places.push_back(head + at);
   for (const std::uint64_t at : places)
-    platform::copy_now(source.data() + at, piece(at).data(), 64 * 16);
-  const auto tail = piece(0);
-  platform::copy_now(source.data() + 16 + body_bytes, tail.data(), 10);
-  const std::uint8_t untouched = 0;
-  platform::copy_now(destination.data() + 16 + body_bytes + 10, &untouched, 1);
+    platform::copy_now(source.data() + from_offset + at, values(at).data(), 64 * piece_bytes);
 
-  platform::owned_stream stream;
-  platform::launch<large_kernel>(stream, 1, {destination.data() + 3, source.data() + 3, n_bytes});
+  const platform::owned_stream stream;
+  platform::launch<large_kernel>(stream, 1,
+                                 {destination.data() + to_offset, source.data() + from_offset,
+                                  n_bytes, stride_bytes / piece_bytes});
   stream.synchronize();
-  std::vector<std::uint8_t> seen(64 * 16);
+  std::vector<std::uint8_t> seen(64 * piece_bytes);
   for (const std::uint64_t at : places) {
-    platform::copy_now(seen.data(), destination.data() + at, seen.size());
-    EXPECT_EQ(seen, piece(at)) << "at byte " << at;
+    platform::copy_now(seen.data(), destination.data() + to_offset + at, seen.size());
+    EXPECT_EQ(seen, values(at)) << "at byte " << at << ", pieces of " << piece_bytes;
   }
-  EXPECT_EQ(places.back() + stride_bytes, 16 + body_bytes);
-  platform::copy_now(seen.data(), destination.data() + 16 + body_bytes, 11);
-  for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(seen[i], tail[i]) << "tail";
-  EXPECT_EQ(seen[10], untouched) << "beyond the end";
+  EXPECT_GT(places.back(), std::uint64_t{1} << 32);
+}
+
+TEST(Rma, CountsAboveFourGiB) {
+  check_large(3, 3, 16);
+  check_large(3, 8, 1);
 }
 
 }  // namespace

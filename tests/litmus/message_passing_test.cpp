@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <vector>
 
 #include "hiris/barrier.hpp"
@@ -23,7 +24,11 @@ using namespace hiris;
 
 using Litmus = test::device_test;
 
-constexpr int rounds = 500;
+/// How often a program runs; a sanitizer's build runs it less often (HIRIS_TEST_ROUNDS).
+int rounds_of_a_program() {
+  const char* text = std::getenv("HIRIS_TEST_ROUNDS");
+  return text == nullptr ? 500 : std::atoi(text);
+}
 
 /// What the ranks of a program share. Outcomes: [0] forbidden ones seen, [1] rounds carried out.
 struct program {
@@ -31,6 +36,7 @@ struct program {
   int* data;                // [threads]
   int* outcome;             // [2], this rank's
   signal_counter* signals;  // [size] for the barrier between rounds, then [2] of the program
+  int rounds;
 };
 
 /// All threads of all ranks meet after a round.
@@ -58,7 +64,7 @@ struct message_passing {
     signal_counter* const ready = p.signals + ctx.size;
     const int t = platform::thread_rank();
     std::uint64_t epoch = 0;
-    for (int round = 1; round <= rounds; ++round) {
+    for (int round = 1; round <= p.rounds; ++round) {
       if (ctx.rank == 0) {
         send(p, ready, round);
       } else {
@@ -70,7 +76,7 @@ struct message_passing {
       }
       if (!next_round(p, epoch)) return;
     }
-    if (t == 0) p.outcome[1] = rounds;
+    if (t == 0) p.outcome[1] = p.rounds;
   }
 
   static HIRIS_DEVICE void send(const program& p, signal_counter* ready, int round) {
@@ -78,16 +84,16 @@ struct message_passing {
     const int t = platform::thread_rank();
     if constexpr (How == sender::notify || How == sender::notify_peer_stores) {
       if (t != 77) return;
-      for (int peer = 1; peer < ctx.size; ++peer) {
+      if (!pushed)
         for (int i = 0; i < block_threads; ++i)
-          if (pushed)
-            store(ctx, p.data + i, round * 1000 + i, peer);
-          else
-            platform::store_global(p.data + i, round * 1000 + i);
-        if (pushed)
+          platform::store_global(p.data + i, round * 1000 + i);
+      for (int peer = 1; peer < ctx.size; ++peer) {
+        if (pushed) {
+          for (int i = 0; i < block_threads; ++i) store(ctx, p.data + i, round * 1000 + i, peer);
           notify_peer_stores(ctx, ready, peer);
-        else
+        } else {
           notify(ctx, ready, peer);
+        }
       }
     } else if constexpr (How == sender::wave) {
       if (platform::wave_rank() != 1) return;
@@ -120,7 +126,7 @@ struct handed_on {
     signal_counter* const second = first + 1;
     const int t = platform::thread_rank();
     std::uint64_t epoch = 0;
-    for (int round = 1; round <= rounds; ++round) {
+    for (int round = 1; round <= p.rounds; ++round) {
       const auto target = static_cast<std::uint64_t>(round);
       if (ctx.rank == 0) {
         store(ctx, p.data + t, round * 1000 + t, 2);
@@ -135,7 +141,7 @@ struct handed_on {
       }
       if (!next_round(p, epoch)) return;
     }
-    if (t == 0) p.outcome[1] = rounds;
+    if (t == 0) p.outcome[1] = p.rounds;
   }
 };
 
@@ -151,7 +157,7 @@ struct store_buffering {
     int* const mine = p.data;      // written by this rank
     int* const seen = p.data + 1;  // what this rank saw of the other's
     std::uint64_t epoch = 0;
-    for (int round = 1; round <= rounds; ++round) {
+    for (int round = 1; round <= p.rounds; ++round) {
       if (t == 0) {
         const int other = 1 - ctx.rank;
         platform::atomic_store<order::relaxed, scope::system>(mine, round);
@@ -168,7 +174,7 @@ struct store_buffering {
       }
       if (!next_round(p, epoch)) return;
     }
-    if (t == 0) p.outcome[1] = rounds;
+    if (t == 0) p.outcome[1] = p.rounds;
   }
 };
 
@@ -184,7 +190,7 @@ struct coherence {
     std::uint64_t epoch = 0;
     if (platform::thread_rank() == 0) {
       int last = 0;
-      for (int i = 0; i < 50 * rounds; ++i) {
+      for (int i = 0; i < 50 * p.rounds; ++i) {
         if (i % 8 == 0) {
           const int before = platform::atomic_fetch_add<order::relaxed, scope::system>(count, 1);
           forbid(p, before < last);
@@ -196,7 +202,7 @@ struct coherence {
       }
     }
     if (!next_round(p, epoch)) return;
-    if (platform::thread_rank() == 0) p.outcome[1] = rounds;
+    if (platform::thread_rank() == 0) p.outcome[1] = p.rounds;
   }
 };
 
@@ -212,9 +218,10 @@ void check(const world& w) {
   test::to_device(data.data(), std::vector<int>(Program::block_threads, 0));
   test::to_device(outcome.data(), std::vector<int>{0, 0});
   const platform::owned_stream stream;
+  const int rounds = rounds_of_a_program();
   w.barrier("the program is set up");
-  launch_resident<Program>(w, stream, 1,
-                           {heap.device_context(), data.data(), outcome.data(), signals.data()});
+  launch_resident<Program>(
+      w, stream, 1, {heap.device_context(), data.data(), outcome.data(), signals.data(), rounds});
   heap.synchronize(stream);
   EXPECT_EQ(test::to_host(outcome.data(), 2), (std::vector<int>{0, rounds}))
       << "rank " << w.rank() << " of " << w.size();
