@@ -10,6 +10,7 @@
 ///     multiply_wave<bfloat16, 32>(w.mma);  // 32x32, k = 16
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -204,39 +205,53 @@ HIRIS_CPU_AVX512 void multiply_tile_avx512(const tile_operands& t) {
 
 using tile_function = void (*)(const tile_operands&);
 
-/// The best variant for this processor.
+/// The variants that this processor can run, the best last; null for those that it cannot.
 template <class T>
-tile_function choose_tile_function() {
+std::array<tile_function, 3> tile_functions() {
+  std::array<tile_function, 3> functions{multiply_tile_plainly<T>, nullptr, nullptr};
 #if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))  // those have f16c
+    functions[1] = multiply_tile_avx2<T>;
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-    return multiply_tile_avx512<T>;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))  // those have f16c
-    return multiply_tile_avx2<T>;
+    functions[2] = multiply_tile_avx512<T>;
 #endif
-  return multiply_tile_plainly<T>;
+  return functions;
 }
 
-/// One N x N matrix instruction of a wave, in the lane layout of gfx942: a lane's fragment of C
-/// holds column lane % N; for N = 16 rows 4 (lane / 16) + v, for N = 32 rows 8 (v / 4) + 4 (lane /
-/// 32) + v % 4.
+/// The best of them.
+template <class T>
+tile_function choose_tile_function() {
+  const auto functions = tile_functions<T>();
+  return functions[2] != nullptr   ? functions[2]
+         : functions[1] != nullptr ? functions[1]
+                                   : functions[0];
+}
+
+/// The operands of 16 rows and 16 columns of an N x N instruction, in the lane layout of gfx942: a
+/// lane's fragment of C holds column lane % N; for N = 16 rows 4 (lane / 16) + v, for N = 32 rows
+/// 8 (v / 4) + 4 (lane / 32) + v % 4.
+template <int N>
+tile_operands tile_at(const mma_operands& w, int row, int column) {
+  tile_operands t;
+  t.a = w.a[row];
+  t.b = w.b[column];
+  t.stride = N * 16;
+  t.chunks = lanes_per_wave / N;
+  for (int q = 0; q < 4; ++q) {
+    const int quad = row / 4 + q;
+    t.c[q] = w.c + (N == 16 ? 16 * quad : quad % 2 * 32 + column);
+    t.first[q] = N == 16 ? 0 : quad / 2 * 4;
+  }
+  return t;
+}
+
+/// One N x N matrix instruction of a wave.
 template <class T, int N>
 void multiply_wave(const mma_operands& w) {
   static const tile_function multiply_tile = choose_tile_function<T>();
   for (int row = 0; row < N; row += 16)
-    for (int column = 0; column < N; column += 16) {
-      tile_operands t;
-      t.a = w.a[row];
-      t.b = w.b[column];
-      t.stride = N * 16;
-      t.chunks = lanes_per_wave / N;
-      for (int q = 0; q < 4; ++q) {
-        const int quad = row / 4 + q;
-        t.c[q] = w.c + (N == 16 ? 16 * quad : quad % 2 * 32 + column);
-        t.first[q] = N == 16 ? 0 : quad / 2 * 4;
-      }
-      multiply_tile(t);
-    }
+    for (int column = 0; column < N; column += 16) multiply_tile(tile_at<N>(w, row, column));
 }
 
 }  // namespace hiris::platform::cpu
