@@ -58,6 +58,8 @@ struct all_gather_gemm_kernel {
                                       tile::row_loader<element, shape_b>>;
 
   static constexpr int block_threads = Tile::threads;
+  /// On amd the shared memory of a compute unit, not its registers, is what runs out first.
+  static constexpr int min_blocks_per_unit = platform::wave_size == 64 ? 1 : Tile::blocks_per_unit;
 
   struct params {
     typename Comm::params comm;

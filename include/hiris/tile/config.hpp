@@ -13,14 +13,17 @@
 namespace hiris::tile {
 
 /// Up to 16 rows of A: the product is bound by reading B, so k steps are long (16-byte loads for
-/// 32 KiB of B in flight a workgroup) and one shared stage suffices.
+/// 32 KiB of B in flight a workgroup) and one shared stage suffices. Two workgroups a unit: N = 28672
+/// is 224 tiles, which a device of 132 units then walks at once instead of in two rounds.
 struct skinny {
-  static constexpr int threads = 256;  ///< Of a workgroup.
-  static constexpr int m = 16;         ///< Rows of C a workgroup.
-  static constexpr int n = 128;        ///< Columns of C a workgroup.
-  static constexpr int k = 128;        ///< Depth of one step.
-  static constexpr int stages = 1;     ///< Steps held in shared memory.
-  static constexpr int group_m = 1;    ///< Row blocks that are walked before the next column block.
+  static constexpr int threads = 256;        ///< Of a workgroup.
+  static constexpr int m = 16;               ///< Rows of C a workgroup.
+  static constexpr int n = 128;              ///< Columns of C a workgroup.
+  static constexpr int k = 128;              ///< Depth of one step.
+  static constexpr int stages = 1;           ///< Steps held in shared memory.
+  static constexpr int blocks_per_unit = 2;  ///< Workgroups of a compute unit that the registers
+                                             ///< leave room for; shared memory may allow fewer.
+  static constexpr int group_m = 1;  ///< Row blocks that are walked before the next column block.
 };
 
 /// Up to 64 rows: still bound by reading B.
@@ -30,6 +33,7 @@ struct medium {
   static constexpr int n = 128;
   static constexpr int k = 128;
   static constexpr int stages = 1;
+  static constexpr int blocks_per_unit = 1;
   static constexpr int group_m = 4;
 };
 
@@ -40,6 +44,7 @@ struct square {
   static constexpr int n = 128;
   static constexpr int k = 64;
   static constexpr int stages = 1;
+  static constexpr int blocks_per_unit = 1;
   static constexpr int group_m = 8;
 };
 
@@ -51,6 +56,7 @@ struct large {
   static constexpr int n = 128;
   static constexpr int k = 64;
   static constexpr int stages = 1;
+  static constexpr int blocks_per_unit = 1;
   static constexpr int group_m = 4;
 };
 
