@@ -13,8 +13,8 @@
 namespace hiris::tile {
 
 /// Up to 16 rows of A: the product is bound by reading B, so k steps are long (16-byte loads for
-/// 32 KiB of B in flight a workgroup) and one shared stage suffices. Two workgroups a unit: N = 28672
-/// is 224 tiles, which a device of 132 units then walks at once instead of in two rounds.
+/// 32 KiB of B in flight a workgroup) and one shared stage suffices. Two workgroups a unit, so that
+/// the 224 tiles of N = 28672 are walked at once by 132 units and not in two rounds.
 struct skinny {
   static constexpr int threads = 256;        ///< Of a workgroup.
   static constexpr int m = 16;               ///< Rows of C a workgroup.
