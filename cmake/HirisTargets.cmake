@@ -41,6 +41,14 @@ function(hiris_add_executable name)
   target_link_libraries(${name} PRIVATE hiris::hiris hiris_warnings)
 endfunction()
 
+# hiris_add_objects(name sources...): device code that several executables link.
+function(hiris_add_objects name)
+  add_library(${name} OBJECT ${ARGN})
+  set_source_files_properties(${ARGN} PROPERTIES LANGUAGE ${HIRIS_LANGUAGE})
+  set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
+  target_link_libraries(${name} PUBLIC hiris::hiris PRIVATE hiris_warnings)
+endfunction()
+
 # A device of the platform on this machine? The emulator is always there.
 set(HIRIS_HAS_DEVICE ON)
 if((HIRIS_PLATFORM STREQUAL amd AND NOT EXISTS /dev/kfd) OR

@@ -33,6 +33,10 @@
 #include "hiris/platform/runtime.hpp"
 #include "support/device_test.hpp"
 
+// Its kernels are compiled once for all tests: flash_decode_fp16.cpp, flash_decode_bf16.cpp.
+extern template class hiris::flash_decode<hiris::float16>;
+extern template class hiris::flash_decode<hiris::bfloat16>;
+
 namespace hiris::test {
 
 inline constexpr flash_decode_variant all_variants[] = {

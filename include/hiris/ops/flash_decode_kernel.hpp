@@ -102,17 +102,16 @@ struct flash_decode_kernel {
     const flash_decode_plan& d = p.plan;
     const decode_group at = group_at(d, group);
     float* const whole = journey.own(group);
-    if (d.splits == 1) {
-      attend(p, s, at, split, whole);
-    } else {
-      float* const parts = p.split_records + std::int64_t{group} * d.splits * d.record_floats;
-      attend(p, s, at, split, parts + std::int64_t{split} * d.record_floats);
+    float* const parts = p.split_records + std::int64_t{group} * d.splits * d.record_floats;
+    attend(p, s, at, split, d.splits == 1 ? whole : parts + std::int64_t{split} * d.record_floats);
+    if (d.splits > 1) {
       platform::drain_stores();
       const std::uint64_t calls = journey.epoch() - p.x.words.first;
       if (!comm::block_completes(p.split_done + group,
                                  calls * static_cast<std::uint64_t>(d.splits)))
         return wait_status::ok;
       partial_fold<HeadDim, block_threads> fold(d, at.rows);
+      HIRIS_NO_UNROLL
       for (int i = 0; i < d.splits; ++i) fold.add(parts + std::int64_t{i} * d.record_floats);
       store_record(fold, d, whole);
     }
@@ -174,7 +173,7 @@ struct flash_decode_kernel {
     const int first_key = platform::wave_rank() * atom::n;
     if (first_key >= decode_keys) return;
     typename atom::c_fragment scores = atom::zero();
-    HIRIS_UNROLL
+    HIRIS_NO_UNROLL
     for (int k = 0; k < HeadDim / atom::k; ++k) {
       const auto a = atom::load_a([&](int row, int chunk) {
         return &s.q[panel_slot<decode_rows>(row, k * atom_chunks + chunk)];

@@ -32,6 +32,19 @@ HIRIS_HOST_DEVICE constexpr int panel_slot(int line, int chunk) {
 /// Where no row is.
 inline constexpr std::int64_t no_row = -1;
 
+/// Loads a chunk of a row, or of the first row in place of one that is not there: a load that every
+/// lane issues does not wait for the one before, as one behind a branch would.
+template <class T>
+HIRIS_DEVICE platform::vec16 load_row_chunk(const T* base, std::int64_t row_at, int chunk,
+                                            int chunks) {
+  const bool real = row_at != no_row && chunk < chunks;
+  platform::vec16 held =
+      tile::load_chunk(base + (real ? row_at + chunk * tile::chunk_elems : std::int64_t{0}));
+  HIRIS_UNROLL
+  for (std::uint32_t& word : held.word) word = real ? word : 0u;
+  return held;
+}
+
 /// Loads keys. Caller: all threads of the workgroup, converged, for both calls.
 template <class T, int HeadDim, int Threads>
 class key_loader {
@@ -41,11 +54,8 @@ class key_loader {
   HIRIS_DEVICE void prefetch(const T* base, const std::int64_t* row_at, int chunks) {
     HIRIS_UNROLL
     for (int i = 0; i < each; ++i) {
-      const int chunk = (platform::thread_rank() + i * Threads) % of_row;
-      const std::int64_t at = row_at[(platform::thread_rank() + i * Threads) / of_row];
-      held_[i] = at != no_row && chunk < chunks
-                     ? tile::load_chunk(base + at + chunk * tile::chunk_elems)
-                     : tile::zero_chunk();
+      const int index = platform::thread_rank() + i * Threads;
+      held_[i] = load_row_chunk(base, row_at[index / of_row], index % of_row, chunks);
     }
   }
   HIRIS_DEVICE void commit(platform::vec16* stage) const {
@@ -76,10 +86,8 @@ class value_loader {
       const int chunk = square % of_row;
       HIRIS_UNROLL
       for (int r = 0; r < tile::chunk_elems; ++r) {
-        const std::int64_t at = row_at[square / of_row * tile::chunk_elems + r];
-        held_[i][r] = at != no_row && chunk < chunks
-                          ? tile::load_chunk(base + at + chunk * tile::chunk_elems)
-                          : tile::zero_chunk();
+        held_[i][r] =
+            load_row_chunk(base, row_at[square / of_row * tile::chunk_elems + r], chunk, chunks);
       }
     }
   }
