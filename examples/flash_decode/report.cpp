@@ -64,12 +64,14 @@ void print_header(const options& o, const std::string& device, int devices) {
 void print_row(const std::string& variant, const result& r) {
   char error[64] = "";
   if (r.verified) std::snprintf(error, sizeof error, "%.2e (%.2e allowed)", r.error, r.allowed);
-  const std::string range = "(" + time_text(r.least_us) + " - " + time_text(r.largest_us) + ")";
+  char range[80];
+  std::snprintf(range, sizeof range, "(%s - %s)", time_text(r.least_us).c_str(),
+                time_text(r.largest_us).c_str());
   std::printf("%-19s %-8s %-27s %10s  %-23s %8lld %8lld %8lld %8lld B %8lld B\n", variant.c_str(),
               !r.verified ? "-"
               : r.correct ? "yes"
                           : "NO",
-              error, time_text(r.time_us).c_str(), range.c_str(), static_cast<integer>(r.launches),
+              error, time_text(r.time_us).c_str(), range, static_cast<integer>(r.launches),
               static_cast<integer>(r.global_barriers), static_cast<integer>(r.signals),
               static_cast<integer>(r.staged_bytes), static_cast<integer>(r.remote_bytes));
   std::fflush(stdout);
