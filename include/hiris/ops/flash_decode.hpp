@@ -66,7 +66,7 @@ class flash_decode {
       : heap_(heap),
         state_(heap, problem, variant, options,
                std::is_same_v<T, float16> ? "float16" : "bfloat16") {
-    with_variant([&](auto v) { prepare<decltype(v)>(); });
+    prepare_kernels();
   }
 
   /// Computes the output. Returns at once; the host talks to nobody.
@@ -109,7 +109,7 @@ class flash_decode {
                               static_cast<int>(p.max_pages),
                               static_cast<int>(p.pages)};
     const decode_output<T> to{out, lse, p.deterministic};
-    state_.launching([&] { with_variant([&](auto v) { launch<decltype(v)>(stream, in, to); }); });
+    launch_kernels(stream, in, to);
   }
 
   /// Waits for the stream, then throws what its kernels found.
@@ -137,6 +137,11 @@ class flash_decode {
   }
 
  private:
+  // Not in the class: an explicit instantiation elsewhere then spares a user the kernels.
+  void prepare_kernels();
+  void launch_kernels(platform::stream stream, const decode_inputs<T>& in,
+                      const decode_output<T>& to);
+
   template <class Journey, class Comm>
   struct kernels {
     using journey = Journey;
@@ -244,5 +249,16 @@ class flash_decode {
   symmetric_heap& heap_;
   flash_decode_state state_;
 };
+
+template <class T>
+void flash_decode<T>::prepare_kernels() {
+  with_variant([&](auto v) { prepare<decltype(v)>(); });
+}
+
+template <class T>
+void flash_decode<T>::launch_kernels(platform::stream stream, const decode_inputs<T>& in,
+                                     const decode_output<T>& to) {
+  state_.launching([&] { with_variant([&](auto v) { launch<decltype(v)>(stream, in, to); }); });
+}
 
 }  // namespace hiris
