@@ -121,6 +121,7 @@ class partials_fused : public partials_awaited {
   /// A record is complete, and all threads of the workgroup may read it.
   HIRIS_DEVICE wait_status publish(int group) {
     const int peers = x_.ctx.size - 1;
+    HIRIS_NO_UNROLL
     for (int i = 0; i < peers; ++i) {
       const wait_status status = ship(group * peers + i);
       if (status != wait_status::ok) return status;

@@ -73,6 +73,7 @@ HIRIS_DEVICE wait_status fold_ranks(Fold& fold, Comm& comm, const context& ctx, 
       return wait_status::ok;
     }
   }
+  HIRIS_NO_UNROLL
   for (int source = 0; source < ctx.size; ++source) {
     const wait_status status = comm.ready(source, group);
     if (status != wait_status::ok) return status;

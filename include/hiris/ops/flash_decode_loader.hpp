@@ -32,17 +32,23 @@ HIRIS_HOST_DEVICE constexpr int panel_slot(int line, int chunk) {
 /// Where no row is.
 inline constexpr std::int64_t no_row = -1;
 
-/// Loads a chunk of a row, or of the first row in place of one that is not there: a load that every
-/// lane issues does not wait for the one before, as one behind a branch would.
+/// Loads a chunk of a row, or of the first row in place of one that is not there, and notes in bit
+/// `index` of `real` which it was. A load that every lane issues, and whose value is looked at only
+/// by `commit`, does not wait for the one before.
 template <class T>
 HIRIS_DEVICE platform::vec16 load_row_chunk(const T* base, std::int64_t row_at, int chunk,
-                                            int chunks) {
-  const bool real = row_at != no_row && chunk < chunks;
-  platform::vec16 held =
-      tile::load_chunk(base + (real ? row_at + chunk * tile::chunk_elems : std::int64_t{0}));
+                                            int chunks, std::uint32_t& real, int index) {
+  const bool is_real = row_at != no_row && chunk < chunks;
+  real |= static_cast<std::uint32_t>(is_real) << index;
+  return tile::load_chunk(base + (is_real ? row_at + chunk * tile::chunk_elems : std::int64_t{0}));
+}
+
+/// The chunk, or zeros if it is not real.
+HIRIS_DEVICE platform::vec16 zero_unless(std::uint32_t real, int index, platform::vec16 chunk) {
+  const std::uint32_t mask = 0u - (real >> index & 1u);
   HIRIS_UNROLL
-  for (std::uint32_t& word : held.word) word = real ? word : 0u;
-  return held;
+  for (std::uint32_t& word : chunk.word) word &= mask;
+  return chunk;
 }
 
 /// Loads keys. Caller: all threads of the workgroup, converged, for both calls.
@@ -52,17 +58,19 @@ class key_loader {
   /// @param row_at Element of `base` at which each row begins, or no_row. [decode_keys]
   /// @param chunks Chunks of a row that are real.
   HIRIS_DEVICE void prefetch(const T* base, const std::int64_t* row_at, int chunks) {
+    real_ = 0;
     HIRIS_UNROLL
     for (int i = 0; i < each; ++i) {
       const int index = platform::thread_rank() + i * Threads;
-      held_[i] = load_row_chunk(base, row_at[index / of_row], index % of_row, chunks);
+      held_[i] = load_row_chunk(base, row_at[index / of_row], index % of_row, chunks, real_, i);
     }
   }
   HIRIS_DEVICE void commit(platform::vec16* stage) const {
     HIRIS_UNROLL
     for (int i = 0; i < each; ++i) {
       const int index = platform::thread_rank() + i * Threads;
-      stage[panel_slot<decode_keys>(index / of_row, index % of_row)] = held_[i];
+      stage[panel_slot<decode_keys>(index / of_row, index % of_row)] =
+          zero_unless(real_, i, held_[i]);
     }
   }
 
@@ -72,44 +80,52 @@ class key_loader {
   static_assert(each * Threads == decode_keys * of_row, "all threads load alike");
 
   platform::vec16 held_[std::size_t{each}];
+  std::uint32_t real_ = 0;
 };
 
-/// Loads values, and transposes them in squares of 8 x 8. Caller: as `key_loader`.
+/// Loads values, and transposes them in blocks of 4 keys by 8 columns. Caller: as `key_loader`.
 template <class T, int HeadDim, int Threads>
 class value_loader {
  public:
   HIRIS_DEVICE void prefetch(const T* base, const std::int64_t* row_at, int chunks) {
+    real_ = 0;
     HIRIS_UNROLL
     for (int i = 0; i < each; ++i) {
-      const int square = platform::thread_rank() + i * Threads;
-      if (square >= squares) continue;
-      const int chunk = square % of_row;
+      const int index = platform::thread_rank() + i * Threads;
+      if (index >= blocks) continue;
       HIRIS_UNROLL
-      for (int r = 0; r < tile::chunk_elems; ++r) {
-        held_[i][r] =
-            load_row_chunk(base, row_at[square / of_row * tile::chunk_elems + r], chunk, chunks);
-      }
+      for (int r = 0; r < keys; ++r)
+        held_[i][r] = load_row_chunk(base, row_at[index / of_row * keys + r], index % of_row,
+                                     chunks, real_, i * keys + r);
     }
   }
   /// The tile becomes [HeadDim, decode_keys].
   HIRIS_DEVICE void commit(platform::vec16* stage) const {
     HIRIS_UNROLL
     for (int i = 0; i < each; ++i) {
-      const int square = platform::thread_rank() + i * Threads;
-      if (square >= squares) continue;
-      const int line = square % of_row * tile::chunk_elems;
-      tile::transpose_square(held_[i], [&](int j, const platform::vec16& column) {
-        stage[panel_slot<HeadDim>(line + j, square / of_row)] = column;
+      const int index = platform::thread_rank() + i * Threads;
+      if (index >= blocks) continue;
+      const int line = index % of_row * tile::chunk_elems;
+      const int half = index / of_row % 2;
+      platform::vec16 row[std::size_t{keys}];
+      HIRIS_UNROLL
+      for (int r = 0; r < keys; ++r) row[r] = zero_unless(real_, i * keys + r, held_[i][r]);
+      tile::transpose<keys>(row, [&](int j, const platform::vec16& column) {
+        platform::vec16& to = stage[panel_slot<HeadDim>(line + j, index / of_row / 2)];
+        to.word[2 * half] = column.word[0];
+        to.word[2 * half + 1] = column.word[1];
       });
     }
   }
 
  private:
+  static constexpr int keys = 4;  ///< Of a block: half a chunk of the transposed tile.
   static constexpr int of_row = HeadDim / tile::chunk_elems;
-  static constexpr int squares = of_row * decode_keys / tile::chunk_elems;
-  static constexpr int each = (squares + Threads - 1) / Threads;
+  static constexpr int blocks = of_row * decode_keys / keys;
+  static constexpr int each = (blocks + Threads - 1) / Threads;
 
-  platform::vec16 held_[std::size_t{each}][tile::chunk_elems];
+  platform::vec16 held_[std::size_t{each}][std::size_t{keys}];
+  std::uint32_t real_ = 0;
 };
 
 }  // namespace hiris

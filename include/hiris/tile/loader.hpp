@@ -82,18 +82,20 @@ class row_loader {
   platform::vec16 held_[std::size_t{each}];
 };
 
-/// Transposes a square of 8 x 8 elements of 16 bits in registers: calls f(j, column j) for each.
+/// Transposes Rows x 8 elements of 16 bits in registers: calls f(j, column j) for each of the
+/// eight.
 ///
 /// Caller   thread.
 ///
-/// @param row Row r of the square is chunk r.
-template <class F>
-HIRIS_DEVICE void transpose_square(const platform::vec16 (&row)[chunk_elems], F f) {
+/// @tparam Rows 8, or 4: a column then is the first half of a chunk.
+/// @param  row  Row r is chunk r.
+template <int Rows, class F>
+HIRIS_DEVICE void transpose(const platform::vec16 (&row)[std::size_t{Rows}], F f) {
   HIRIS_UNROLL
   for (int j = 0; j < chunk_elems; ++j) {
-    platform::vec16 column;
+    platform::vec16 column{};
     HIRIS_UNROLL
-    for (int w = 0; w < 4; ++w) {  // elements k = 2w and 2w + 1 of column j
+    for (int w = 0; w < Rows / 2; ++w) {  // elements k = 2w and 2w + 1 of column j
       const std::uint32_t low = row[2 * w].word[j / 2];
       const std::uint32_t high = row[2 * w + 1].word[j / 2];
       column.word[w] =
@@ -155,7 +157,7 @@ class transposing_loader {
   HIRIS_DEVICE static void store_transposed(platform::vec16* stage, int square,
                                             const platform::vec16 (&row)[chunk_elems]) {
     const int line = square % squares_n * chunk_elems;
-    transpose_square(row, [&](int j, const platform::vec16& column) {
+    transpose<chunk_elems>(row, [&](int j, const platform::vec16& column) {
       stage[Layout::slot(line + j, square / squares_n)] = column;
     });
   }
