@@ -4,11 +4,14 @@
 
 using namespace hiris;
 
-#define KERNEL(name, ...)                                                             \
-  using name##_type = __VA_ARGS__;                                                    \
-  extern "C" __global__ __launch_bounds__(name##_type::block_threads) void name(      \
-      const typename name##_type::params p) {                                         \
-    name##_type::run(p, platform::gpu::block_shared<typename name##_type::shared>()); \
+#define KERNEL(name, ...)                                                                  \
+  using name##_type = __VA_ARGS__;                                                         \
+  extern "C" __global__ __launch_bounds__(                                                 \
+      name##_type::block_threads,                                                          \
+      platform::gpu::launch_bound(name##_type::block_threads,                              \
+                                  platform::gpu::min_blocks_per_unit<name##_type>())) void \
+  name(const typename name##_type::params p) {                                             \
+    name##_type::run(p, platform::gpu::block_shared<typename name##_type::shared>());      \
   }
 
 KERNEL(attend_fp16_64, flash_decode_kernel<float16, 64, comm::partials_kept>)
