@@ -33,7 +33,7 @@ struct options {
   bool json = false;
   std::optional<int> iterations;  ///< Timed calls after the checked one.
   std::uint64_t seed = 1;
-  double wait_budget_s = 60;
+  double wait_budget_s = 120;
 };
 
 /// Reads the command line. Returns nothing after `--help` or a mistake, with the exit status.
