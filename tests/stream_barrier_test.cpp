@@ -95,6 +95,14 @@ TEST_F(StreamBarrier, IsCapturedAndReplayed) {
   on_ranks(3, [](const world& w) { check_steps(w, 100, true); });
 }
 
+// A stream that has run nothing may have to be set up when the kernels of the device have ended:
+// see platform::prepare_stream. Eight ranks share the devices, all with a stream of that minute.
+TEST_F(StreamBarrier, OnFreshStreams) {
+  on_ranks(8, [](const world& w) {
+    for (int round = 0; round < 20; ++round) check_steps(w, 1, false);
+  });
+}
+
 TEST_F(StreamBarrier, AcrossProcesses) {
   test::on_processes({.processes = 2, .threads = 1},
                      [](const world& w) { check_steps(w, 50, false); });

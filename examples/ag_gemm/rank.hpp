@@ -159,12 +159,9 @@ class rank_runner {
     return options_.iterations.value_or(emulated ? 0 : 20);
   }
 
-  /// One call from a common start, into a C of nothing but NaNs. Returns its microseconds. The fill
-  /// is on the call's own stream, so that the runtime has set that up before a kernel of a peer
-  /// waits.
+  /// One call from a common start, into a C of nothing but NaNs. Returns its microseconds.
   double call(hiris::all_gather_gemm<T, B>& op) {
-    hiris::platform::fill(c_.data(), std::byte{0xff}, c_.size_bytes(), stream_);
-    hiris::platform::synchronize(stream_);
+    c_.fill_with(std::byte{0xff});
     world_.barrier("start of a call");
     const auto begun = clock::now();
     op.run(stream_, a_.data(), b_.data(), c_.data());

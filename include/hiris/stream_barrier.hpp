@@ -29,7 +29,8 @@ namespace hiris {
 /// heap.
 ///
 /// Its kernels wait for those of the peers, and hold a place on the device while they do: ranks
-/// that share a device must each have a stream of their own.
+/// that share a device must each have a stream of their own that has run something before: an
+/// `owned_stream`, or one given to `prepare_stream`.
 class stream_barrier {
  public:
   /// A barrier of all ranks of the heap. Collective.

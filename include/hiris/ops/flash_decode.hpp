@@ -12,7 +12,9 @@
 ///     op.synchronize(stream);                          // throws what the kernels found
 ///
 /// **Residency.** All workgroups of a launch that waits must run at once: grids are as large as the
-/// device holds, and a device that other kernels fill may make a wait time out.
+/// device holds, and a device that other kernels fill may make a wait time out. Ranks that share a
+/// device each need a stream of their own that has run something before: an `owned_stream`, or one
+/// given to `prepare_stream`.
 /// **Reuse.** Ranks may call back to back without host synchronisation, and replay a captured
 /// graph. After `run`, in stream order, all operands are the caller's again. All ranks must make
 /// the same number of calls.

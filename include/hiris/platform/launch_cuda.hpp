@@ -34,29 +34,21 @@ constexpr std::size_t dynamic_shared_bytes() {
   return std::is_empty_v<typename K::shared> ? 0 : sizeof(typename K::shared);
 }
 
-/// Prepares a kernel, once a kernel and device: raises its limit of workgroup memory above 48 KB,
-/// and asks for the largest carve-out of shared memory.
-///
-/// All kernels ask for the same carve-out since a multiprocessor has one at a time: a kernel that
-/// prefers another has to wait until the multiprocessor is empty, and launching it "may insert a
-/// device-side synchronization point" (CUDA Runtime API, cudaFuncSetCacheConfig). Kernels that wait
-/// for each other, of ranks that share a device, can afford neither.
+/// Prepares a kernel, once a kernel and device: raises its limit of workgroup memory above 48 KiB.
 template <class K>
 void prepare_kernel(const void* kernel) {
-  constexpr int most_devices = 64;
-  static std::atomic<bool> done[most_devices] = {};
-  int device = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  if (device < most_devices && done[device].load(std::memory_order_acquire)) return;
-  if constexpr (dynamic_shared_bytes<K>() > (std::size_t{48} << 10))
+  if constexpr (dynamic_shared_bytes<K>() > (std::size_t{48} << 10)) {
+    constexpr int most_devices = 64;
+    static std::atomic<bool> done[most_devices] = {};
+    int device = 0;
+    check(cudaGetDevice(&device), "cudaGetDevice");
+    if (device < most_devices && done[device].load(std::memory_order_acquire)) return;
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(dynamic_shared_bytes<K>())),
           "cudaFuncSetAttribute: " + std::to_string(dynamic_shared_bytes<K>()) +
               " bytes of workgroup memory");
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                             cudaSharedmemCarveoutMaxShared),
-        "cudaFuncSetAttribute: carve-out of shared memory");
-  if (device < most_devices) done[device].store(true, std::memory_order_release);
+    if (device < most_devices) done[device].store(true, std::memory_order_release);
+  }
 }
 
 }  // namespace hiris::platform::gpu

@@ -151,8 +151,9 @@ inline void enable_peer_access(int device, int peer_device) {
 ///
 /// Both runtimes deal streams onto few queues (8 on CUDA, 4 on ROCm), and a queue starts its
 /// kernels in the order of submission: behind a kernel that must wait for its stream's predecessor,
-/// another rank's kernel cannot start, although that predecessor waits for it. Variables that are
-/// set already are left alone.
+/// another rank's kernel cannot start, although that predecessor waits for it. Measured on H200
+/// with four ranks a device: with one queue none of 21 calls of a barrier got through, with eight
+/// all did. Variables that are set already are left alone.
 ///
 /// Caller   host, before the first call of the runtime in this process and before threads that read
 ///          the environment. Has no effect later, and none on the emulator.
