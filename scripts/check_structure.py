@@ -7,7 +7,8 @@
     scripts/check_structure.py --write-index  renews the table of headers in docs/index.md
 
 The rules: vendor words and #if only where they belong, includes point downwards, every header has a
-test and stands in docs/index.md, no file over 400 lines, licence line first, one version everywhere,
+test and stands in docs/index.md, no file over 400 lines or 100
+columns, licence line first, one version everywhere,
 the kernel in the README is the one that is compiled, no path of a developer's machine.
 """
 import argparse
@@ -18,6 +19,7 @@ import sys
 import tempfile
 
 MAX_LINES = 400
+MAX_COLUMNS = 100  # the formatter leaves comments alone
 CXX = {".hpp", ".cpp"}
 VENDOR = re.compile(
     r"\basm\b|__asm|__builtin_|\bthreadIdx\b|\bblockIdx\b|\bblockDim\b|__shared__|__global__"
@@ -155,6 +157,11 @@ class Checker:
             lines = self.text(name).split("\n")
             if len(lines) - 1 > MAX_LINES:
                 self.say("length", name, f"{len(lines) - 1} lines, {MAX_LINES} allowed")
+            if path.suffix in CXX:
+                for number, line in enumerate(lines, 1):
+                    if len(line) > MAX_COLUMNS:
+                        self.say("width", f"{name}:{number}",
+                                 f"{len(line)} columns, {MAX_COLUMNS} allowed")
             if path.suffix in CXX and lines[0] != "// SPDX-License-Identifier: MIT":
                 self.say("licence", name, "the first line is not the SPDX licence line")
             if is_script and not any("SPDX-License-Identifier: MIT" in x for x in lines[:2]):
@@ -249,6 +256,7 @@ def self_test():
         "room": ("include/hiris/other.hpp", good),
         "mirror": ("include/hiris/atomic.hpp", good),
         "length": ("tests/rma_test.cpp", spdx + "\n" * 400),
+        "width": ("tests/rma_test.cpp", spdx + "// " + "x" * 98 + "\n"),
         "licence": ("tests/rma_test.cpp", "int x;\n"),
         "comment": ("include/hiris/rma.hpp", spdx + "#pragma once\n"),
         "docs": ("docs/index.md", "| `platform/config.hpp` | Text. |\n| `rma.hpp` | Other. |\n"),

@@ -23,7 +23,7 @@ namespace hiris::bench {
 class timer {
  public:
   /// @param flush_bytes Memory that is overwritten before each cold call: more than the caches
-  /// hold.
+  ///                    hold.
   timer(const world& w, platform::stream on, std::size_t flush_bytes)
       : world_(w), stream_(on), flush_(flush_bytes) {}
 

@@ -94,8 +94,7 @@ HIRIS_DEVICE atomic_number_t<T>* atomic_on(const context& ctx, T* p, int to) {
 /// Caller   thread.
 /// Order    Order at Scope.
 /// Cost     one atomic at the memory's home. On amd a float or double add to a peer is native on
-/// gfx942
-///          and gfx950; gfx90a must not do it on fine-grained memory.
+///          gfx942 and gfx950; gfx90a must not do it on fine-grained memory.
 ///
 /// @param p     This rank's address of the symmetric object.
 /// @param to    Rank whose copy changes; may be the caller's own.

@@ -10,8 +10,8 @@
 ///     // signals: [size] of the heap, the same on all ranks
 ///     if (block_barrier(ctx, signals, 1) != wait_status::ok) return;
 ///
-///     launch<barrier_kernel>(stream, 1, {ctx, signals, epoch});   // epoch: a word of device
-///     memory
+///     // epoch: a word of device memory
+///     launch<barrier_kernel>(stream, 1, {ctx, signals, epoch});
 #pragma once
 
 #include <cstdint>
@@ -32,12 +32,11 @@ namespace hiris {
 /// Caller   all threads of one workgroup a rank, converged, with the same arguments.
 /// Order    release, then acquire, system scope, of everything that the workgroups have stored.
 /// Cost     size - 1 remote atomics, one L2 write-back and one invalidate (amd), two workgroup
-/// barriers.
-///          Counted as one global barrier; its signals are not counted.
+///          barriers. Counted as one global barrier; its signals are not counted.
 ///
 /// @param signals This rank's address of the barrier's signals. [size]
 /// @param epoch   Number of this barrier over these signals: 1 the first time, then one more each
-/// time.
+///                time.
 /// @return        The same on all threads; timed_out names the first peer that did not come.
 HIRIS_DEVICE wait_status block_barrier(const context& ctx, signal_counter* signals,
                                        std::uint64_t epoch) {

@@ -61,7 +61,7 @@ class symmetric_heap {
   /// Waits for this rank's device.
   ///
   /// @throws errc::bootstrap_failed if a rank does not come. The heap is closed on this rank
-  /// anyway.
+  ///         anyway.
   void close() { memory_.close(); }
 
   /// Allocates `n_elems` elements on every rank, at the same offset. Collective. The contents are

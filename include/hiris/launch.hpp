@@ -68,8 +68,7 @@ inline void require_resident(const world& w, int blocks, int allowed) {
 ///
 /// Caller   host; may be captured.
 /// Cost     resident_blocks() and the launch. To ask once for many launches, call
-/// resident_blocks(),
-///          require_resident() and platform::launch().
+///          resident_blocks(), require_resident() and platform::launch().
 ///
 /// @param blocks Workgroups, 1 .. resident_blocks<K>(w).
 /// @throws errc::not_resident, errc::invalid_argument: nothing has been launched then.

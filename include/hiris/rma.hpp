@@ -25,8 +25,7 @@ namespace hiris {
 ///
 /// Caller   thread.
 /// Order    none; read at system scope, past caches that a peer's store would leave stale. Whole
-/// for
-///          types of 1, 2, 4 and 8 bytes at their natural alignment, otherwise in pieces.
+///          for types of 1, 2, 4 and 8 bytes at their natural alignment, otherwise in pieces.
 /// Cost     one access of alignof(T) bytes a piece.
 ///
 /// @param from_ptr This rank's address of the symmetric element.
@@ -98,8 +97,8 @@ HIRIS_DEVICE void copy(const context& ctx, T* to_ptr, const T* from_ptr, int to,
 /// Reads `n_elems` elements from rank `from` into memory of this device.
 ///
 /// Caller   `get` one thread; `wave_get` all lanes of a wave, `block_get` all threads of a
-/// workgroup,
-///          with the same arguments. Other threads may read the result after a wave or block_sync.
+///          workgroup, with the same arguments. Other threads may read the result after a wave or
+///          block_sync.
 /// Order    none; read at system scope. The local side is written with ordinary stores.
 /// Cost     16-byte accesses where both sides stand at the same offset within 16 bytes, else 4-byte
 ///          or single ones; four in flight a thread.
@@ -132,9 +131,8 @@ HIRIS_DEVICE void block_get(const context& ctx, T* to_ptr, const T* from_ptr, in
 /// Writes `n_elems` elements of this device's memory to rank `to`.
 ///
 /// Caller   `put` one thread; `wave_put` all lanes of a wave, `block_put` all threads of a
-/// workgroup,
-///          with the same arguments. What other threads wrote to the source needs a wave or
-///          block_sync before the call.
+///          workgroup, with the same arguments. What other threads wrote to the source needs a wave
+///          or block_sync before the call.
 /// Order    none; written through to the peer. Complete there only after `quiet` or a notify.
 /// Cost     as `get`.
 ///
@@ -169,7 +167,8 @@ HIRIS_DEVICE void block_put(const context& ctx, T* to_ptr, const T* from_ptr, in
 /// Caller   `copy` one thread; `wave_copy` all lanes of a wave, `block_copy` all threads of a
 ///          workgroup, with the same arguments.
 /// Order    none; read at system scope and written through. Complete only after `quiet` or a
-/// notify. Cost     as `get`.
+///          notify.
+/// Cost     as `get`.
 ///
 /// @param to_ptr   This rank's address of the symmetric destination. [n_elems]
 /// @param from_ptr This rank's address of the symmetric source. [n_elems]

@@ -142,7 +142,7 @@ HIRIS_DEVICE void block_notify(const context& ctx, signal_counter* at, int to,
 ///
 /// Order    release, system scope, for the peer stores of every wave of the workgroup.
 /// Cost     one drain a wave, one workgroup barrier, one remote atomic without reply; no L2
-/// write-back.
+///          write-back.
 HIRIS_DEVICE void block_notify_peer_stores(const context& ctx, signal_counter* at, int to,
                                            std::uint64_t count = 1) {
   signal_counter* const theirs = ctx.on(to, at);  // before the drain, which hides the look-up
@@ -221,7 +221,7 @@ HIRIS_DEVICE bool poll(const context& ctx, const signal_counter* at, std::uint64
 /// Caller   thread. Workgroups use `block_wait_until`: each of them has to acquire, but only once.
 /// Order    acquire, system scope, once, after the last poll.
 /// Cost     one load if the target is reached already, then the acquire (amd: an L1 and L2
-/// invalidate).
+///          invalidate).
 ///
 /// @param at     This rank's signal.
 /// @param target Arrivals to wait for; compared as a signed difference, so counts may wrap.

@@ -8,8 +8,7 @@
 ///     hiris::stream_barrier barrier(heap);            // collective, once
 ///     op.run(stream, ...);
 ///     barrier.enqueue(stream);                        // every rank, as often as the others
-///     heap.synchronize(stream);                       // throws errc::timed_out if a rank did not
-///     come
+///     heap.synchronize(stream);                       // throws if a rank did not come
 #pragma once
 
 #include <cstddef>
@@ -49,8 +48,7 @@ class stream_barrier {
   /// `synchronize` throws it.
   ///
   /// Caller   host; may be captured. Every rank as often as the others; calls on different streams
-  /// are
-  ///          ordered by the caller.
+  ///          are ordered by the caller.
   /// Cost     one kernel of one workgroup, one global barrier.
   ///
   /// @throws errc::runtime_failed if the launch fails.

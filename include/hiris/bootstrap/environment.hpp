@@ -2,15 +2,13 @@
 /// @file
 /// Ranks that a launcher started: rank, number of ranks and meeting point from the environment.
 ///
-/// | first that is set wins | rank, size                                        | on one host when
-/// |
-/// |------------------------|---------------------------------------------------|---------------------------|
-/// | hiris                  | HIRIS_RANK, HIRIS_SIZE                            | always | |
-/// torchrun               | RANK, WORLD_SIZE                                  | LOCAL_WORLD_SIZE is
-/// size  | | Open MPI               | OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE        |
-/// ..._LOCAL_SIZE is size    | | PMI                    | PMI_RANK, PMI_SIZE | MPI_LOCALNRANKS is
-/// size   | | Slurm                  | SLURM_PROCID, SLURM_NTASKS                        |
-/// SLURM_NNODES is 1         |
+/// | first set | rank, size                                 | all on one host if            |
+/// |-----------|--------------------------------------------|-------------------------------|
+/// | hiris     | HIRIS_RANK, HIRIS_SIZE                     | always                        |
+/// | torchrun  | RANK, WORLD_SIZE                           | LOCAL_WORLD_SIZE is size      |
+/// | Open MPI  | OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE | OMPI_COMM_WORLD_LOCAL_SIZE is |
+/// | PMI       | PMI_RANK, PMI_SIZE                         | MPI_LOCALNRANKS is size       |
+/// | Slurm     | SLURM_PROCID, SLURM_NTASKS                 | SLURM_NNODES is 1             |
 ///
 /// Rank 0 listens at HIRIS_ADDR, else MASTER_ADDR, else the loopback (if the ranks may be on one
 /// host), on port HIRIS_PORT, else MASTER_PORT + 1 (torchrun itself listens on MASTER_PORT).
@@ -87,8 +85,7 @@ inline bool is_launched() {
 /// Reads rank and size.
 ///
 /// @throws errc::invalid_argument naming variable, value and what is allowed: no launcher, half of
-/// a
-///         pair, not a number, a rank that is not below the size.
+///         a pair, not a number, a rank that is not below the size.
 inline environment read_environment() {
   constexpr long long most = std::numeric_limits<std::int32_t>::max();
   std::string names;

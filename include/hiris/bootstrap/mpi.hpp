@@ -32,8 +32,7 @@ namespace hiris {
 /// @param comm       An intra-communicator. It is not used after the call returns.
 /// @param time_limit Longest that a step waits for the other ranks.
 /// @throws errc::invalid_argument   MPI is not initialised or finalised already, a communicator
-/// that
-///                                  is null or has two groups, a limit below 1 ms.
+///         that is null or has two groups, a limit below 1 ms.
 /// @throws errc::bootstrap_failed   an MPI call failed, or not all ranks came in time.
 inline std::shared_ptr<bootstrap> mpi_bootstrap(
     MPI_Comm comm, std::chrono::milliseconds time_limit = time_limit_from_environment()) {

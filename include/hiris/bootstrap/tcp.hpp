@@ -48,8 +48,7 @@ inline constexpr std::size_t min_token_bytes = 16;
 /// Caller  host; rank 0's process gets one thread more while the channel lives.
 /// @throws errc::invalid_argument for values outside their range.
 /// @throws errc::bootstrap_failed naming step, rank and address: a port taken, a wrong token, a
-/// rank
-///         that came twice or never, ranks that disagree about their number.
+///         rank that came twice or never, ranks that disagree about their number.
 inline std::shared_ptr<bootstrap> connect_tcp(const tcp_options& options) {
   const auto require = [](bool holds, const std::string& what, const std::string& allowed) {
     if (!holds) throw error(errc::invalid_argument, -1, what + "; allowed are " + allowed);

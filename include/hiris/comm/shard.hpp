@@ -59,7 +59,7 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) {
 /// @param block_k     Depth of its k step; a power of two.
 /// @param chunk_k     Wanted columns of a communication tile; a power of two, at least block_k.
 ///                    Grows, and the rows with it, until there are no more than max_tiles.
-/// @pre   no more than max_tiles ranks.
+/// @pre No more than max_tiles ranks.
 inline geometry make_geometry(std::int64_t m, const std::vector<std::int64_t>& k_shards,
                               int block_m, int block_k, int chunk_k) {
   geometry g{static_cast<int>(m),

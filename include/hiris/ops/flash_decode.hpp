@@ -82,10 +82,9 @@ class flash_decode {
   ///                   length outside 0 .. max_kv_len is brought into that range and reported, as
   ///                   is a page that is not in the pool, whose keys count as zeros.
   /// @param out        [batch, q_heads, head_dim], aligned to 16 bytes. Zeros where no rank has
-  /// keys.
+  ///                   keys.
   /// @param lse        [batch, q_heads] log-sum-exp of the scores; -inf where there are no keys.
-  /// May
-  ///                   be null.
+  ///                   May be null.
   /// @throws errc::invalid_argument: nothing was launched and nothing changed.
   /// @throws errc::timed_out if a wait of an earlier call ran out: the op refuses from then on.
   void run(platform::stream stream, const T* q, const kv_cache<T>& cache,
@@ -118,7 +117,7 @@ class flash_decode {
   ///
   /// @throws errc::timed_out with the text of the fault record. The op refuses further calls.
   /// @throws errc::invalid_argument for a length or page that is not allowed; once, and the op
-  /// lives.
+  ///         lives.
   void synchronize(platform::stream stream) {
     platform::synchronize(stream);
     state_.require_alive();

@@ -54,7 +54,7 @@ class flash_decode_state {
   /// Fixes splits and grids, and allocates. Collective; the same code on all ranks.
   ///
   /// @param attend,gather,combine Workgroups of each kernel that this rank may have running at
-  /// once.
+  ///         once.
   void prepare(int attend, int gather, int combine) {
     const world& w = heap_.ranks();
     w.collectively("grids of flash_decode", [&] {

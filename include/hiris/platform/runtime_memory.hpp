@@ -3,9 +3,10 @@
 /// Device memory by kind, copies, and handles by which another process maps it.
 ///
 ///     void* segment = platform::allocate(64 << 20, platform::memory_kind::data);
-///     const platform::ipc_handle handle = platform::ipc_export(segment);   // sent to a peer,
-///     there: char* base = static_cast<char*>(platform::ipc_open(handle));         // always the
-///     BASE float* theirs = reinterpret_cast<float*>(base + handle.offset);
+///     const platform::ipc_handle handle = platform::ipc_export(segment);
+///     // the handle is sent to a peer; there:
+///     char* base = static_cast<char*>(platform::ipc_open(handle));  // always the BASE
+///     float* theirs = reinterpret_cast<float*>(base + handle.offset);
 #pragma once
 
 #include <array>

@@ -5,8 +5,9 @@
 /// First the proof of the token: fixed sizes, looked at only as bytes until the proof holds.
 ///
 ///     server -> client  hello  {magic, nonce_s}
-///     client -> server  proof  {magic, nonce_c, rank, size, HMAC(token, "client" nonce_s nonce_c
-///     rank size)} server -> client  answer {magic, admitted, HMAC(token, "server" ...)}
+///     client -> server  proof  {magic, nonce_c, rank, size,
+///                               HMAC(token, "client" nonce_s nonce_c rank size)}
+///     server -> client  answer {magic, admitted, HMAC(token, "server" ...)}
 ///
 /// Then a request {header, step, payload} of the client and a reply {header, text, payload} for
 /// each meeting. Fields have this machine's byte order: another one shows in the magic number.

@@ -82,8 +82,7 @@ inline hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t* handle, void* pointer) {
 
 /// Maps the exporter's allocation. Opening it again gives the same address once more.
 /// @return hipErrorInvalidContext in the exporting process itself, hipErrorMapFailed if the memory
-/// or
-///         its owner is gone.
+///         or its owner is gone.
 inline hipError_t hipIpcOpenMemHandle(void** base, hipIpcMemHandle_t handle, unsigned flags) {
   using namespace hiris::platform::cpu;
   if (base == nullptr || flags != hipIpcMemLazyEnablePeerAccess) return leave(hipErrorInvalidValue);

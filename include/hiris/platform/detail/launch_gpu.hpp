@@ -54,7 +54,7 @@ std::string describe_launch(int blocks) {
 /// Caller   host; in a capture too, once load_kernel<K>() has been called.
 ///
 /// @param blocks  At least 1. For kernels that wait for each other: no more than are resident at
-/// once.
+///                once.
 /// @throws hiris::error  errc::invalid_argument if blocks < 1, errc::runtime_failed if refused.
 template <class K>
 void launch(hipStream_t on, int blocks, const typename K::params& p) {
