@@ -193,39 +193,50 @@ class decode_rank {
     return {k_.data(), v_.data(), c_.problem.page_size > 0 ? table_.data() : nullptr};
   }
   const T* q() const { return q_.data(); }
-  T* mutable_q() const { return q_.data(); }
+  T* q_memory() const { return q_.data(); }
+  T* k_memory() const { return k_.data(); }
+  T* v_memory() const { return v_.data(); }
   T* out() const { return out_.data(); }
   float* lse() const { return lse_.data(); }
   std::int32_t* lengths() const { return lengths_.data(); }
   std::int32_t* table() const { return table_.data(); }
 
-  /// What lies where no key is: NaN, so that a key too many shows.
-  void fill(std::uint64_t call) { fill(call, c_); }
-  /// As above with the lengths of another case of the same problem.
-  void fill(std::uint64_t call, const decode_case& c) {
+  /// What a call finds in device memory, on the host. NaN where no key is, so that one too many
+  /// shows.
+  struct image {
+    std::vector<T> q, k, v;
+    std::vector<std::int32_t> table, lengths;
+  };
+  /// @param c Lengths may be those of another case of the same problem.
+  image image_of(std::uint64_t call, const decode_case& c) const {
     const flash_decode_problem& p = c.problem;
     const decode_values<T> value{c, call};
-    std::vector<T> q, k(k_.size(), nan()), v(v_.size(), nan());
+    image made{{},
+               std::vector<T>(k_.size(), nan()),
+               std::vector<T>(v_.size(), nan()),
+               shuffled_table(call),
+               c.lengths[static_cast<std::size_t>(world_.rank())]};
     for (std::int64_t b = 0; b < p.batch; ++b)
       for (std::int64_t h = 0; h < p.q_heads; ++h)
-        for (std::int64_t i = 0; i < p.head_dim; ++i) q.push_back(value.q(b, h, i));
-    const std::vector<std::int32_t> table = shuffled_table(call);
-    const std::vector<std::int32_t>& lengths = c.lengths[static_cast<std::size_t>(world_.rank())];
+        for (std::int64_t i = 0; i < p.head_dim; ++i) made.q.push_back(value.q(b, h, i));
     for (std::int64_t b = 0; b < p.batch; ++b)
       for (std::int64_t h = 0; h < p.kv_heads; ++h)
-        for (std::int64_t key = 0; key < lengths[static_cast<std::size_t>(b)]; ++key) {
-          const std::size_t at = place(table, b, h, key);
+        for (std::int64_t key = 0; key < made.lengths[static_cast<std::size_t>(b)]; ++key) {
+          const std::size_t at = place(made.table, b, h, key);
           for (std::int64_t i = 0; i < p.head_dim; ++i) {
-            k[at + static_cast<std::size_t>(i)] = value.k(world_.rank(), b, h, key, i);
-            v[at + static_cast<std::size_t>(i)] = value.v(world_.rank(), b, h, key, i);
+            made.k[at + static_cast<std::size_t>(i)] = value.k(world_.rank(), b, h, key, i);
+            made.v[at + static_cast<std::size_t>(i)] = value.v(world_.rank(), b, h, key, i);
           }
         }
-    put(q_, q);
-    put(k_, k);
-    put(v_, v);
-    put(table_, table);
-    put(lengths_, lengths);
-    stream_.synchronize();
+    return made;
+  }
+  void fill(std::uint64_t call) {
+    const image made = image_of(call, c_);
+    put(q_, made.q);
+    put(k_, made.k);
+    put(v_, made.v);
+    put(table_, made.table);
+    put(lengths_, made.lengths);
   }
   void run() {
     platform::fill(out_.data(), std::byte{0xff}, out_.size_bytes(), stream_);
@@ -240,7 +251,10 @@ class decode_rank {
 
   void expect(const decode_reference& ref, const std::string& what) {
     const std::vector<T> out = result();
-    const std::vector<float> lse = result_lse();
+    expect(ref, out, result_lse(), what);
+  }
+  void expect(const decode_reference& ref, const std::vector<T>& out, const std::vector<float>& lse,
+              const std::string& what) const {
     int wrong = 0;
     for (std::size_t i = 0; i < out.size(); ++i) {
       const auto got = static_cast<double>(to_float(out[i]));
