@@ -1,36 +1,27 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// One Flash Decode on one rank, with data that any rank can make again, and its fp64 reference.
+/// The op and the operands of one rank, filled with the data of a case.
 ///
-/// **Tolerance.** u = 2^-11 (fp16) or 2^-8 (bf16) is the unit roundoff of T, e = 2^-24 that of
-/// fp32. With n keys of which every rank and split folds its part, v the largest |V| of the
-/// column's head:
-///   - each weight is rounded to T before it meets V: relative u, and below the normal range of
-///   fp16
-///     absolute 2^-25; summed over keys and divided by the sum of weights, which is at least 1 in
-///     the split of the largest score: at most (u + n 2^-25) v;
-///   - a score is a sum of head_dim products and a scaling, in fp32: its error to base e is at most
-///     d = (head_dim + 4) e S with S the sum of the |products|, times scale; exp turns it into a
-///     relative error of a weight, in numerator and denominator: 2 d v;
-///   - sums of n terms in fp32, exp2 and the folds: (n + 64) e v;
-///   - the result is rounded once to T: u |out|, and 2^-25 in the subnormal range of fp16.
-/// The log-sum-exp differs by d + (n + 64) e, and (|lse| + 1) 8 e of its own rounding.
+///     decode_rank<float16> mine(world, heap, c, flash_decode_variant::fused);
+///     mine.fill(0);  mine.run();
+///     mine.expect(reference_of<float16>(c, 0), "first call");
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <numeric>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "hiris/ops/flash_decode.hpp"
 #include "hiris/platform/runtime.hpp"
+#include "ops/flash_decode_reference.hpp"
 #include "support/device_test.hpp"
 
 // Its kernels are compiled once for all tests: flash_decode_fp16.cpp, flash_decode_bf16.cpp.
@@ -42,134 +33,6 @@ namespace hiris::test {
 inline constexpr flash_decode_variant all_variants[] = {
     flash_decode_variant::bulk_synchronous, flash_decode_variant::independent_gather,
     flash_decode_variant::fine_grained, flash_decode_variant::fused};
-
-/// A value in [-1, 1] that depends on all four numbers.
-inline float noise(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
-  std::uint64_t h = a * 0x9E3779B97F4A7C15ull + b * 0xC2B2AE3D27D4EB4Full +
-                    c * 0x165667B19E3779F9ull + d * 0xD6E8FEB86659FD93ull;
-  h ^= h >> 29;
-  h *= 0xBF58476D1CE4E5B9ull;
-  h ^= h >> 32;
-  return static_cast<float>(static_cast<std::int64_t>(h & 0xffffff)) / 8388607.5f - 1.0f;
-}
-
-/// A case: the problem, and how many keys each rank has of each sequence.
-struct decode_case {
-  flash_decode_problem problem;
-  std::vector<std::vector<std::int32_t>> lengths;  ///< [world][batch]
-  float gain = 1;                                  ///< Factor of the queries: how large scores get.
-  flash_decode_options options = {};
-
-  int ranks() const { return static_cast<int>(lengths.size()); }
-};
-
-/// A case of `ranks` ranks with lengths that differ by rank and sequence, some of them 0.
-inline decode_case uneven(flash_decode_problem p, int ranks, std::int32_t longest) {
-  decode_case c{p, {}, 1, {}};
-  for (int r = 0; r < ranks; ++r) {
-    std::vector<std::int32_t> mine;
-    for (int b = 0; b < p.batch; ++b) {
-      const int turn = (r * 5 + b * 3) % 7;
-      mine.push_back(turn == 6 ? 0 : std::max(1, longest - turn * longest / 6));
-    }
-    c.lengths.push_back(mine);
-  }
-  c.problem.max_kv_len = longest;
-  if (p.page_size > 0) {
-    c.problem.max_pages = (longest + p.page_size - 1) / p.page_size;
-    c.problem.pages = c.problem.max_pages * p.batch + 3;
-  }
-  return c;
-}
-
-/// Values as every rank makes them, rounded to T.
-template <class T>
-struct decode_values {
-  const decode_case& c;
-  std::uint64_t call = 0;
-
-  T q(std::int64_t b, std::int64_t h, std::int64_t i) const {
-    return from_float<T>(c.gain * noise(call * 4 + 1, static_cast<std::uint64_t>(b),
-                                        static_cast<std::uint64_t>(h),
-                                        static_cast<std::uint64_t>(i)));
-  }
-  T k(int rank, std::int64_t b, std::int64_t h, std::int64_t key, std::int64_t i) const {
-    return from_float<T>(noise(call * 4 + 2, id(rank, b, h), static_cast<std::uint64_t>(key),
-                               static_cast<std::uint64_t>(i)));
-  }
-  T v(int rank, std::int64_t b, std::int64_t h, std::int64_t key, std::int64_t i) const {
-    return from_float<T>(noise(call * 4 + 3, id(rank, b, h), static_cast<std::uint64_t>(key),
-                               static_cast<std::uint64_t>(i)));
-  }
-
- private:
-  static std::uint64_t id(int rank, std::int64_t b, std::int64_t h) {
-    return static_cast<std::uint64_t>(rank) * 1000003 + static_cast<std::uint64_t>(b) * 1009 +
-           static_cast<std::uint64_t>(h);
-  }
-};
-
-/// The exact result and what it may be off by.
-struct decode_reference {
-  std::vector<double> out, out_allowed, lse, lse_allowed;
-};
-
-template <class T>
-decode_reference reference_of(const decode_case& c, std::uint64_t call) {
-  const flash_decode_problem& p = c.problem;
-  const decode_values<T> value{c, call};
-  constexpr double u = std::is_same_v<T, float16> ? 0x1p-11 : 0x1p-8;
-  constexpr double tiny = std::is_same_v<T, float16> ? 0x1p-25 : 0;
-  constexpr double e = 0x1p-24;
-  decode_reference ref;
-  for (std::int64_t b = 0; b < p.batch; ++b)
-    for (std::int64_t h = 0; h < p.q_heads; ++h) {
-      const std::int64_t kv = h / (p.q_heads / p.kv_heads);
-      std::vector<double> scores;
-      double products = 0, top = -std::numeric_limits<double>::infinity();
-      for (int r = 0; r < c.ranks(); ++r)
-        for (int key = 0; key < c.lengths[static_cast<std::size_t>(r)][static_cast<std::size_t>(b)];
-             ++key) {
-          double s = 0, absolute = 0;
-          for (std::int64_t i = 0; i < p.head_dim; ++i) {
-            const double x = static_cast<double>(to_float(value.q(b, h, i))) *
-                             static_cast<double>(to_float(value.k(r, b, kv, key, i)));
-            s += x;
-            absolute += std::abs(x);
-          }
-          products = std::max(products, absolute);
-          s *= static_cast<double>(p.scale);
-          if (p.soft_cap > 0)
-            s = static_cast<double>(p.soft_cap) * std::tanh(s / static_cast<double>(p.soft_cap));
-          scores.push_back(s);
-          top = std::max(top, s);
-        }
-      const auto n = static_cast<double>(scores.size());
-      const double d = (static_cast<double>(p.head_dim) + 4) * e * products *
-                       std::abs(static_cast<double>(p.scale));
-      double sum = 0;
-      for (double& s : scores) sum += s = std::exp(s - top);
-      for (std::int64_t i = 0; i < p.head_dim; ++i) {
-        double out = 0, most = 0;
-        std::size_t at = 0;
-        for (int r = 0; r < c.ranks(); ++r)
-          for (int key = 0;
-               key < c.lengths[static_cast<std::size_t>(r)][static_cast<std::size_t>(b)]; ++key) {
-            const double x = static_cast<double>(to_float(value.v(r, b, kv, key, i)));
-            out += scores[at++] * x;
-            most = std::max(most, std::abs(x));
-          }
-        if (n > 0) out /= sum;
-        ref.out.push_back(out);
-        ref.out_allowed.push_back(
-            n > 0 ? (u + n * tiny + 2 * d + (n + 64) * e) * most + u * std::abs(out) + tiny : 0);
-      }
-      const double lse = top + std::log(sum);
-      ref.lse.push_back(n > 0 ? lse : -std::numeric_limits<double>::infinity());
-      ref.lse_allowed.push_back(n > 0 ? d + (n + 64) * e + (std::abs(lse) + 1) * 8 * e : 0);
-    }
-  return ref;
-}
 
 /// The op and operands of one rank.
 template <class T>
@@ -230,8 +93,9 @@ class decode_rank {
         }
     return made;
   }
-  void fill(std::uint64_t call) {
-    const image made = image_of(call, c_);
+  void fill(std::uint64_t call) { fill(call, c_); }
+  void fill(std::uint64_t call, const decode_case& c) {
+    const image made = image_of(call, c);
     put(q_, made.q);
     put(k_, made.k);
     put(v_, made.v);

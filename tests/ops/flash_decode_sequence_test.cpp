@@ -196,7 +196,9 @@ void back_to_back(const timeline& t, flash_decode_variant v, bool graph) {
       mine.save(number);
     }
     mine.rank().op().synchronize(mine.stream());
-    if (steps >= 200) EXPECT_GT(slow.delays(), 0);
+    if (steps >= 200) {
+      EXPECT_GT(slow.delays(), 0);
+    }
     const auto together = mine.saved();
     const std::size_t out_elems = together.first.size() / steps;
     const std::size_t lse_elems = together.second.size() / steps;

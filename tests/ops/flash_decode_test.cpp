@@ -3,14 +3,16 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "ops/flash_decode_case.hpp"
+#include "support/covering_array.hpp"
 #include "support/device_test.hpp"
 
 namespace {
@@ -31,69 +33,148 @@ std::string describe(const decode_case& c, flash_decode_variant v) {
          std::to_string(c.options.splits) + " W " + std::to_string(c.ranks());
 }
 
-/// Two calls with different data by each of the variants, against fp64.
+/// Memory and signals that a case needs on any number of ranks.
+heap_options heap_for(const decode_case& c) {
+  const flash_decode_plan d = plan_flash_decode(c.problem, 1, 1);
+  return {.data_bytes = std::int64_t{2} * c.ranks() * d.groups * d.record_floats * 4 + (1 << 16),
+          .signals = c.ranks() * (d.groups + 3) + 16};
+}
+
+/// A call for each of the references, with the data of its number, by each of the variants.
 template <class T>
-void expect_right(const decode_case& c) {
-  const test::decode_reference refs[] = {test::reference_of<T>(c, 0), test::reference_of<T>(c, 1)};
+void expect_right(const std::vector<decode_case>& calls,
+                  const std::vector<test::decode_reference>& refs) {
   for (const flash_decode_variant v : test::all_variants)
-    on_ranks(c.ranks(), [&](const world& w) {
-      symmetric_heap heap(w, {.data_bytes = 8 << 20, .signals = 512});
-      decode_rank<T> mine(w, heap, c, v);
-      for (std::uint64_t call = 0; call < 2; ++call) {
-        mine.fill(call);
+    on_ranks(calls[0].ranks(), [&](const world& w) {
+      symmetric_heap heap(w, heap_for(calls[0]));
+      decode_rank<T> mine(w, heap, calls[0], v);
+      for (std::uint64_t call = 0; call < calls.size(); ++call) {
+        mine.fill(call, calls[call]);
         mine.run();
-        mine.expect(refs[call], describe(c, v));
+        mine.expect(refs[call], describe(calls[call], v) + " call " + std::to_string(call));
       }
     });
 }
 
-TEST_F(FlashDecode, EveryNumberOfRanks) {
-  for (int ranks = 1; ranks <= 8; ++ranks) {
-    decode_case c =
-        uneven({.batch = 3, .q_heads = 6, .kv_heads = 2, .head_dim = 64, .scale = 0.3f}, ranks, 70);
-    c.options.splits = 1 + ranks % 2;
-    expect_right<float16>(c);
-  }
+template <class T>
+void expect_right(const decode_case& c) {
+  expect_right<T>({c, c}, {test::reference_of<T>(c, 0), test::reference_of<T>(c, 1)});
 }
 
-TEST_F(FlashDecode, EveryRatioOfHeads) {
-  for (const int ratio : {1, 3, 8, 12, 17, 96}) {
-    expect_right<float16>(uneven(
-        {.batch = 1, .q_heads = ratio * 2, .kv_heads = 2, .head_dim = 64, .scale = 0.25f}, 3, 40));
-    expect_right<bfloat16>(uneven(
-        {.batch = 2, .q_heads = ratio, .kv_heads = 1, .head_dim = 80, .scale = 0.25f}, 2, 66));
-  }
+decode_case without_keys(decode_case c) {
+  for (auto& rank : c.lengths) rank.assign(rank.size(), 0);
+  return c;
 }
 
-TEST_F(FlashDecode, EveryHeadDim) {
-  for (int dim = 64; dim <= 256; dim += dim % 64 == 0 || dim == 96 ? 32 : 16) {
-    decode_case c =
-        uneven({.batch = 1, .q_heads = 4, .kv_heads = 2, .head_dim = dim, .scale = 0.2f}, 2, 130);
-    c.options.splits = 2;
-    expect_right<float16>(c);
-    expect_right<bfloat16>(c);
-  }
+// ---- every value, and every pair of values of two parameters -----------------------------------
+
+constexpr int worlds[] = {1, 2, 3, 4, 5, 6, 7, 8};
+constexpr int batches[] = {1, 3, 8};
+constexpr int ratios[] = {1, 3, 8, 12, 17, 96};
+constexpr int head_dims[] = {64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256};
+constexpr int page_sizes[] = {0, 1, 7, 16, 64};  // 0: contiguous
+enum class spread { full, uneven, ranks_without, sequences_without };
+constexpr spread spreads[] = {spread::full, spread::uneven, spread::ranks_without,
+                              spread::sequences_without};
+constexpr float largest_scores[] = {0.001f, 1, 40};
+constexpr bool halves[] = {true, false};  // fp16, bf16
+constexpr float soft_caps[] = {0, 30};
+constexpr int longests[] = {1, 64, 100, 130};  // steps are of 64 keys
+constexpr int kv_heads[] = {1, 2};
+constexpr bool orders[] = {true, false};
+constexpr int split_counts[] = {0, 1, 3};
+
+struct combination {
+  decode_case c;
+  bool half;
+  float largest_score;
+};
+
+/// The case of a row of the covering array.
+combination combine(const std::vector<int>& row) {
+  std::size_t at = 0;
+  const auto pick = [&](const auto& values) { return values[row[at++]]; };
+  const int world = pick(worlds);
+  flash_decode_problem p{};
+  p.batch = pick(batches);
+  const int ratio = pick(ratios);
+  p.head_dim = pick(head_dims);
+  p.page_size = pick(page_sizes);
+  const spread keys = pick(spreads);
+  const float largest = pick(largest_scores);
+  const bool half = pick(halves);
+  p.soft_cap = pick(soft_caps);
+  const int longest = pick(longests);
+  p.kv_heads = pick(kv_heads);
+  p.q_heads = p.kv_heads * ratio;
+  p.deterministic = pick(orders);
+  decode_case c = uneven(p, world, longest);
+  c.options.splits = pick(split_counts);
+  for (std::size_t r = 0; r < c.lengths.size(); ++r)
+    for (std::size_t b = 0; b < c.lengths[r].size(); ++b) {
+      if (keys != spread::uneven) c.lengths[r][b] = longest;
+      if (keys == spread::ranks_without && r % 2 == 1) c.lengths[r][b] = 0;
+      if (keys == spread::sequences_without && b % 2 == 1) c.lengths[r][b] = 0;
+    }
+  return {c, half, largest};
 }
 
-TEST_F(FlashDecode, BatchesOfEverySize) {
-  for (const int batch : {1, 3, 8})
-    expect_right<bfloat16>(uneven(
-        {.batch = batch, .q_heads = 8, .kv_heads = 1, .head_dim = 128, .scale = 0.09f}, 4, 65));
+const std::vector<int> levels = {
+    std::size(worlds),      std::size(batches),  std::size(ratios),         std::size(head_dims),
+    std::size(page_sizes),  std::size(spreads),  std::size(largest_scores), std::size(halves),
+    std::size(soft_caps),   std::size(longests), std::size(kv_heads),       std::size(orders),
+    std::size(split_counts)};
+
+/// Three calls: data, no rank with any key, other data. The scale makes the largest |score| of the
+/// data what the combination asks for.
+template <class T>
+void expect_right(combination wanted, bool negative, double& most, double& least) {
+  decode_case& c = wanted.c;
+  const test::decode_exact<T> first(c, 0), third(c, 2);
+  const double product = std::max(first.largest_product(), third.largest_product());
+  c.problem.scale =
+      static_cast<float>((negative ? -1 : 1) * static_cast<double>(wanted.largest_score) / product);
+  const decode_case empty = without_keys(c);
+  const std::vector<test::decode_reference> refs = {
+      first.reference(c.problem.scale, c.problem.soft_cap), test::reference_of<T>(empty, 1),
+      third.reference(c.problem.scale, c.problem.soft_cap)};
+  most = std::max(refs[0].largest_score, refs[2].largest_score);
+  least = std::min(refs[0].least_score, refs[2].least_score);
+  expect_right<T>({c, empty, c}, refs);
 }
 
-TEST_F(FlashDecode, PagesInAnyOrder) {
-  for (const int page : {1, 7, 16, 64}) {
-    decode_case c = uneven({.batch = 3,
-                            .q_heads = 6,
-                            .kv_heads = 2,
-                            .head_dim = 128,
-                            .page_size = page,
-                            .scale = 0.1f},
-                           3, 139);
-    c.options.splits = page == 16 ? 1 : 3;
-    expect_right<float16>(c);
+/// Every variant meets every pair of values of any two parameters.
+TEST_F(FlashDecode, EveryPairOfValues) {
+  const std::vector<std::vector<int>> rows = test::covering_array(levels);
+  ASSERT_EQ(test::pairs_missing(levels, rows), 0u);
+  double most_of_all = 0, least_of_all = 0;
+  for (std::size_t i = 0; i < rows.size() && !HasFailure(); ++i) {
+    const combination wanted = combine(rows[i]);
+    double most = 0, least = 0;
+    if (wanted.half)
+      expect_right<float16>(wanted, i % 2 == 1, most, least);
+    else
+      expect_right<bfloat16>(wanted, i % 2 == 1, most, least);
+    const auto largest = static_cast<double>(wanted.largest_score);
+    EXPECT_NEAR(std::max(most, -least), largest, 1e-6 * largest) << "row " << i;
+    most_of_all = std::max(most_of_all, most);
+    least_of_all = std::min(least_of_all, least);
   }
+  EXPECT_GT(most_of_all, 39.99);
+  EXPECT_LT(least_of_all, -39.99);
 }
+
+TEST(CoveringArray, HasEveryPairInFewRows) {
+  std::vector<std::vector<int>> rows = test::covering_array(levels);
+  EXPECT_EQ(test::pairs_missing(levels, rows), 0u);
+  EXPECT_LT(rows.size(), 2 * std::size(head_dims) * std::size(worlds));  // the two longest
+  rows.pop_back();                                                       // was needed for something
+  EXPECT_GT(test::pairs_missing(levels, rows), 0u);
+  EXPECT_EQ(test::pairs_missing({2, 3}, {{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 2}}), 1u);
+  EXPECT_EQ(test::covering_array({2, 3}).size(), 6u);
+}
+
+// ---- what no pair shows ------------------------------------------------------------------------
 
 TEST_F(FlashDecode, MoreSplitsThanKeys) {
   for (const int splits : {1, 2, 5, 16}) {
@@ -104,27 +185,12 @@ TEST_F(FlashDecode, MoreSplitsThanKeys) {
   }
 }
 
-/// Queries so large that scores reach +-40, where weights of all but few keys vanish, and so small
-/// that all weights are alike.
-TEST_F(FlashDecode, ScoresFromNothingToForty) {
-  for (const float gain : {0.001f, 1.0f, 60.0f}) {
-    decode_case c =
-        uneven({.batch = 2, .q_heads = 12, .kv_heads = 1, .head_dim = 64, .scale = 0.25f}, 3, 100);
-    c.gain = gain;
-    expect_right<float16>(c);
-    expect_right<bfloat16>(c);
-    c.problem.soft_cap = 20;
-    expect_right<float16>(c);
-  }
-}
-
 TEST_F(FlashDecode, SequencesThatNoRankHasKeysOf) {
   decode_case c =
       uneven({.batch = 4, .q_heads = 4, .kv_heads = 2, .head_dim = 64, .scale = 0.3f}, 3, 50);
   c.lengths = {{0, 7, 0, 0}, {0, 0, 50, 0}, {0, 3, 0, 0}};
   expect_right<float16>(c);
-  c.lengths = {{0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}};  // zeros, and -inf: the reference says so
-  expect_right<bfloat16>(c);
+  expect_right<bfloat16>(without_keys(c));  // zeros, and -inf: the reference says so
 }
 
 TEST_F(FlashDecode, RanksWithoutRoomForKeysAtAll) {
@@ -142,35 +208,37 @@ TEST_F(FlashDecode, RanksWithoutRoomForKeysAtAll) {
     });
 }
 
-/// In rank order the result has the same bits on every rank and in every call; as it comes it is
-/// within the tolerance.
+/// In rank order the result has the same bits on every rank, in every call and in every run; as it
+/// comes it is within the tolerance.
 TEST_F(FlashDecode, RankOrderGivesTheSameBitsEverywhere) {
+  constexpr int ranks = 5;
+  constexpr std::size_t runs = 2, calls = 3;
   for (const bool deterministic : {true, false})
-    for (const flash_decode_variant v :
-         {flash_decode_variant::fine_grained, flash_decode_variant::fused}) {
+    for (const flash_decode_variant v : test::all_variants) {
       decode_case c = uneven({.batch = 2,
                               .q_heads = 12,
                               .kv_heads = 1,
                               .head_dim = 96,
                               .scale = 0.2f,
                               .deterministic = deterministic},
-                             5, 90);
+                             ranks, 90);
       c.options.splits = 2;
       const test::decode_reference ref = test::reference_of<float16>(c, 0);
-      std::vector<std::vector<float>> lse(5 * 4);
-      std::vector<std::vector<float16>> out(5 * 4);
-      on_ranks(5, [&](const world& w) {
-        symmetric_heap heap(w, {.data_bytes = 4 << 20, .signals = 256});
-        decode_rank<float16> mine(w, heap, c, v);
-        mine.fill(0);
-        for (std::size_t call = 0; call < 4; ++call) {
-          mine.run();
-          mine.expect(ref, describe(c, v));
-          const std::size_t at = static_cast<std::size_t>(w.rank()) * 4 + call;
-          out[at] = mine.result();
-          lse[at] = mine.result_lse();
-        }
-      });
+      std::vector<std::vector<float>> lse(ranks * runs * calls);
+      std::vector<std::vector<float16>> out(lse.size());
+      for (std::size_t run = 0; run < runs; ++run)
+        on_ranks(ranks, [&](const world& w) {
+          symmetric_heap heap(w, heap_for(c));
+          decode_rank<float16> mine(w, heap, c, v);
+          mine.fill(0);
+          for (std::size_t call = 0; call < calls; ++call) {
+            mine.run();
+            mine.expect(ref, describe(c, v));
+            const std::size_t at = (static_cast<std::size_t>(w.rank()) * runs + run) * calls + call;
+            out[at] = mine.result();
+            lse[at] = mine.result_lse();
+          }
+        });
       if (!deterministic) continue;
       for (std::size_t i = 1; i < out.size(); ++i) {
         EXPECT_EQ(std::memcmp(out[0].data(), out[i].data(), out[0].size() * 2), 0) << i;
