@@ -119,6 +119,18 @@ TYPED_TEST(Shuffle, MovesEveryByte) {
   EXPECT_EQ(out, std::vector<int>(3 * 192, 0));
 }
 
+/// A value that is computed anew is the same, in every lane and in every turn of a loop.
+struct recompute_kernel {
+  static constexpr int block_threads = 192;
+  using params = array_params<int>;
+  struct shared {};
+  static HIRIS_DEVICE void run(const params& p, shared&) {
+    int sum = 0;
+    for (int turn = 0; turn < 5; ++turn) sum += pf::recomputed(pf::thread_rank() - 7) * turn;
+    p.out[pf::block_rank() * block_threads + pf::thread_rank()] = sum;
+  }
+};
+
 struct ballot_kernel {
   static constexpr int block_threads = 128;
   using params = array_params<int>;
@@ -137,6 +149,11 @@ struct ballot_kernel {
     p.out[pf::thread_rank()] = wrong;
   }
 };
+TEST_F(Device, AValueIsTheSameWhenComputedAnew) {
+  std::vector<int> expected;
+  for (int i = 0; i < 2 * 192; ++i) expected.push_back((i % 192 - 7) * 10);
+  EXPECT_EQ((run<recompute_kernel, int>(2, 2 * 192)), expected);
+}
 TEST_F(Device, BallotHasOneBitALane) {
   EXPECT_EQ((run<ballot_kernel, int>(1, 128)), std::vector<int>(128, 0));
 }

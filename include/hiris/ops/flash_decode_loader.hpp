@@ -51,6 +51,9 @@ HIRIS_DEVICE platform::vec16 zero_unless(std::uint32_t real, int index, platform
   return chunk;
 }
 
+// The places in the stage are computed anew in each step: over the loop they would take registers
+// that two workgroups of a compute unit do not have.
+
 /// Loads keys. Caller: all threads of the workgroup, converged, for both calls.
 template <class T, int HeadDim, int Threads>
 class key_loader {
@@ -66,9 +69,10 @@ class key_loader {
     }
   }
   HIRIS_DEVICE void commit(platform::vec16* stage) const {
+    const int thread = platform::recomputed(platform::thread_rank());
     HIRIS_UNROLL
     for (int i = 0; i < each; ++i) {
-      const int index = platform::thread_rank() + i * Threads;
+      const int index = thread + i * Threads;
       stage[panel_slot<decode_keys>(index / of_row, index % of_row)] =
           zero_unless(real_, i, held_[i]);
     }
@@ -101,9 +105,10 @@ class value_loader {
   }
   /// The tile becomes [HeadDim, decode_keys].
   HIRIS_DEVICE void commit(platform::vec16* stage) const {
+    const int thread = platform::recomputed(platform::thread_rank());
     HIRIS_UNROLL
     for (int i = 0; i < each; ++i) {
-      const int index = platform::thread_rank() + i * Threads;
+      const int index = thread + i * Threads;
       if (index >= blocks) continue;
       const int line = index % of_row * tile::chunk_elems;
       const int half = index / of_row % 2;

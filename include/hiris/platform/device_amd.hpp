@@ -95,6 +95,9 @@ HIRIS_DEVICE T wave_uniform(T value) {
   return __builtin_bit_cast(T, same);
 }
 
+/// `value`. A hint that matters on cuda only.
+HIRIS_DEVICE int recomputed(int value) { return value; }
+
 /// Gives way for some 64 clocks; belongs in every loop that waits.
 HIRIS_DEVICE void pause() { __builtin_amdgcn_s_sleep(1); }
 

@@ -73,6 +73,8 @@ T wave_uniform(T v) {
   return v;
 }
 
+inline int recomputed(int v) { return v; }
+
 inline std::uint64_t wave_ballot(bool vote) { return cpu::meet_and_vote(vote); }
 
 // ---- waiting -----------------------------------------------------------------------------------

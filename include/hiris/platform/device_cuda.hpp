@@ -78,6 +78,13 @@ HIRIS_DEVICE T wave_uniform(T value) {
   return value;
 }
 
+/// `value`, as if it were computed here: what follows from it is not kept in registers over a loop.
+/// For addresses whose arithmetic is cheaper than the registers that they would hold.
+HIRIS_DEVICE int recomputed(int value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+
 /// Gives way for a moment; belongs in every loop that waits.
 HIRIS_DEVICE void pause() { __nanosleep(20); }
 

@@ -39,8 +39,11 @@ class row_loader {
  public:
   /// Issues the loads of a step.
   HIRIS_DEVICE void prefetch(const strip<T>& from) {
-    const int line = platform::thread_rank() / chunks;
-    const int k = platform::thread_rank() % chunks * chunk_elems;
+    // Addresses are made anew in each step: over the loop they would take registers that two
+    // workgroups of a compute unit do not have.
+    const int thread = platform::recomputed(platform::thread_rank());
+    const int line = thread / chunks;
+    const int k = thread % chunks * chunk_elems;
     const T* const first = from.data + line * from.stride + k;
     const std::int64_t pass = lines_a_pass * from.stride;
     if (!from.whole(Shape::depth)) {
