@@ -23,10 +23,22 @@ has_cmake() {
   [ -n "$version" ] && [ "$(printf '3.25\n%s\n' "$version" | sort -V | head -n 1)" = 3.25 ]
 }
 
+# True when clang++-14 links programs with libFuzzer.
+has_libfuzzer() {
+  local status=0 folder
+  folder=$(mktemp -d)
+  printf 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }\n' |
+    clang++-14 -x c++ -fsanitize=fuzzer,address,undefined - -o "$folder/probe" || status=1
+  rm -r "$folder"
+  return $status
+}
+
 # is_there PACKAGE: what we use of that Debian package works, wherever it came from.
 is_there() {
   case $1 in
     g++) command -v g++ ;;
+    clang-14) command -v clang++-14 ;;
+    libclang-rt-14-dev) has_libfuzzer ;;
     cmake) has_cmake ;;
     ninja-build) command -v ninja ;;
     libboost-context-dev) has_header boost/context/fiber.hpp ;;

@@ -150,7 +150,10 @@ class tcp_line {
   std::uint64_t receive(std::string_view step, void* payload, std::size_t bytes, deadline end) {
     reply_header header;
     read_or_fail(step, &header, sizeof header, end);
-    if (header.magic != wire_magic || header.text_bytes > max_text_bytes ||
+    const bool known = header.status == reply_status::ok ||
+                       header.status == reply_status::mismatch ||
+                       header.status == reply_status::broken;
+    if (header.magic != wire_magic || !known || header.text_bytes > max_text_bytes ||
         header.bytes != (header.status == reply_status::ok ? bytes : 0))
       break_with(step, 0, "rank 0 at " + at_.text() + " sent what is not a reply");
     std::string text(header.text_bytes, '\0');

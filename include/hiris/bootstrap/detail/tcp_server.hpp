@@ -216,8 +216,7 @@ class tcp_server {
       if (header.magic != wire_magic || header.step_bytes > max_step_bytes ||
           header.bytes > max_payload_bytes) {
         break_all(c.rank, "rank " + std::to_string(c.rank) + " sent what is not a request");
-        c.gone = true;
-        return;
+        return hang_up(c);
       }
       c.wanted += header.step_bytes + static_cast<std::size_t>(header.bytes);
       if (c.in.size() < c.wanted) return;
