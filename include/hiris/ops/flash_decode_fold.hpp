@@ -7,8 +7,17 @@
 ///
 ///     lse = log2(2^a + 2^b),    o = 2^(a - lse) o_a + 2^(b - lse) o_b
 ///
-/// which is associative and commutative but for rounding; (anything, -inf) is its neutral element.
-/// The vector of a neutral record is never looked at.
+/// which is associative and commutative but for rounding; (anything, -inf) is its neutral element,
+/// to the bit. The vector of a neutral record is never looked at.
+///
+/// **Rounding.** With e = 2^-24, exp2 and log2 good to 2 ulp, and v the largest |element| of the
+/// records in a column, a fold of n records is off by at most (13 n + 4) e v in its vector and
+/// (12 n + |lse|) e in its log-sum-exp, in whatever order: each of n steps multiplies and adds once
+/// and rounds a weight 2^x by 4 e and by ln(2) |x| e of its argument, in numerator and denominator
+/// alike. Where the records are such results themselves, off by x in their log-sum-exps and y v in
+/// their vectors, x and (y + 2 ln(2) x) v come on top. So two merges of the same records, in any
+/// order and any bracketing, differ by no more than the sum of their bounds; in the same order and
+/// bracketing they have the same bits.
 ///
 ///     partial_fold<128, 256> fold(plan, rows);
 ///     fold.add(record);  fold.add(other);
