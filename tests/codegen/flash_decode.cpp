@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The kernels of Flash Decode, whose assembly flash_decode.py holds to the rules of the hardware.
-#include "hiris/ops/flash_decode.hpp"
+// All kernels of Flash Decode, whose assembly flash_decode.py holds to the rules of the hardware.
+#include "hiris/comm/partials_policies.hpp"
+#include "hiris/ops/flash_decode_combine.hpp"
+#include "hiris/ops/flash_decode_kernel.hpp"
+#include "hiris/platform/launch.hpp"
 
 using namespace hiris;
 
@@ -14,12 +17,22 @@ using namespace hiris;
     name##_type::run(p, platform::gpu::block_shared<typename name##_type::shared>());      \
   }
 
-KERNEL(attend_fp16_64, flash_decode_kernel<float16, 64, comm::partials_kept>)
-KERNEL(attend_bf16_256, flash_decode_kernel<bfloat16, 256, comm::partials_kept>)
-KERNEL(fused_bf16_128, flash_decode_kernel<bfloat16, 128, comm::partials_fused>)
-KERNEL(fused_fp16_192, flash_decode_kernel<float16, 192, comm::partials_fused>)
-KERNEL(fused_fp16_256, flash_decode_kernel<float16, 256, comm::partials_fused>)
-KERNEL(gather_bulk, flash_decode_gather_kernel<comm::partials_bulk>)
-KERNEL(gather_signalled, flash_decode_gather_kernel<comm::partials_gathered>)
-KERNEL(combine_bulk, flash_decode_combine_kernel<float16, comm::partials_bulk>)
-KERNEL(combine_awaited, flash_decode_combine_kernel<bfloat16, comm::partials_awaited>)
+#define HEAD_DIM(n)                                                              \
+  KERNEL(attend_fp16_##n, flash_decode_kernel<float16, n, comm::partials_kept>)  \
+  KERNEL(attend_bf16_##n, flash_decode_kernel<bfloat16, n, comm::partials_kept>) \
+  KERNEL(fused_fp16_##n, flash_decode_kernel<float16, n, comm::partials_fused>)  \
+  KERNEL(fused_bf16_##n, flash_decode_kernel<bfloat16, n, comm::partials_fused>)
+
+HEAD_DIM(64)
+HEAD_DIM(128)
+HEAD_DIM(192)
+HEAD_DIM(256)
+
+#define POLICY(name)                                                                       \
+  KERNEL(gather_##name, flash_decode_gather_kernel<comm::partials_##name>)                 \
+  KERNEL(combine_fp16_##name, flash_decode_combine_kernel<float16, comm::partials_##name>) \
+  KERNEL(combine_bf16_##name, flash_decode_combine_kernel<bfloat16, comm::partials_##name>)
+
+POLICY(bulk)
+POLICY(gathered)
+POLICY(awaited)

@@ -11,6 +11,7 @@ import re
 
 BRANCH = re.compile(r"^s_(c?branch\w*)\s+(\S+)")
 LABEL = re.compile(r"^([.\w$]+):")
+METADATA = re.compile(r"^\.(symbol|[sv]gpr_spill_count|wavefront_size):\s*'?([\w.$]+)'?$")
 
 
 class Instruction:
@@ -33,7 +34,7 @@ class Kernel:
     def __init__(self, name, instructions, properties):
         self.name = name
         self.code = instructions
-        self.properties = properties  # the .amdhsa_ directives, as integers where they are
+        self.properties = properties  # the .amdhsa_ directives and spill counts, as integers
 
     def find(self, matches):
         return [i for i, x in enumerate(self.code) if matches(x)]
@@ -109,14 +110,22 @@ def read(path):
     """All kernels of an assembly file, by name."""
     kernels, properties = {}, {}
     name, code, labels = None, [], {}
-    bodies, block = {}, None
+    bodies, block, metadata = {}, None, {}
     with open(path, encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             text = re.split(r";|//", line, maxsplit=1)[0].strip()
             if not text:
                 continue
             label = LABEL.match(text)
-            if label and not label.group(1).startswith("."):
+            said = METADATA.match(text)
+            if said:  # of one kernel; its keys are sorted
+                metadata[said.group(1)] = said.group(2)
+                if said.group(1) == "wavefront_size":
+                    of_kernel = properties.setdefault(metadata["symbol"].removesuffix(".kd"), {})
+                    of_kernel.update((key, int(metadata[key])) for key in metadata
+                                     if key.endswith("spill_count"))
+                    metadata = {}
+            elif label and not label.group(1).startswith("."):
                 name, code, labels = label.group(1), [], {}
                 bodies[name] = (code, labels)
             elif label:
