@@ -40,10 +40,12 @@ void expect_taxes(const all_gather_gemm_problem& p, strategy s) {
     }
     w.barrier("end of counting");
     const taxes sum = test::counted(w.device());
+    test::stop_counting();
     const auto me = static_cast<std::size_t>(w.rank());
     stated[me] = mine.op().expected_taxes();
     counted[me] = {sum.launches / calls, sum.global_barriers / calls, sum.staged_bytes / calls,
                    sum.remote_bytes / calls, sum.signals / calls};
+    EXPECT_EQ(sum.staged_bytes % calls, 0);
     EXPECT_EQ(sum.remote_bytes % calls, 0);
     EXPECT_EQ(sum.signals % calls, 0);
   });

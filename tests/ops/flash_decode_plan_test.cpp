@@ -48,4 +48,16 @@ TEST(FlashDecodePlan, StatesTheTaxesOfThePaperShape) {
             (taxes{2, 0, own, 0, 0}));
 }
 
+/// Whole records travel, of which only the rows that are real are read.
+TEST(FlashDecodePlan, StagesWhatIsReadAndShipsWhatIsSent) {
+  const flash_decode_plan d = hiris::plan_flash_decode(
+      {.batch = 3, .q_heads = 34, .kv_heads = 2, .head_dim = 80, .max_kv_len = 100}, 264);
+  const std::int64_t own = 3 * 34 * (1 + 80) * 4;
+  const std::int64_t record = (16 + 16 * 80) * 4;  // groups of 16 heads, and of 1
+  EXPECT_EQ(hiris::flash_decode_taxes(d, flash_decode_variant::fused, 3),
+            (taxes{1, 0, 2 * own, 2 * 12 * record, 3 * 12 + 2}));
+  EXPECT_EQ(hiris::flash_decode_taxes(d, flash_decode_variant::fine_grained, 3),
+            (taxes{3, 0, 3 * own, 2 * 12 * record, 2 * 12 + 2}));
+}
+
 }  // namespace

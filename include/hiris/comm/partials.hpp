@@ -84,12 +84,6 @@ class partials_base {
   HIRIS_DEVICE void send(int peer, int group) const {
     block_put(x_.ctx, inbox(x_.ctx.rank, group), own(group), peer,
               static_cast<std::uint64_t>(x_.record_floats));
-    count_staged();
-  }
-  HIRIS_DEVICE void count_staged() const {
-    if (platform::thread_rank() == 0)
-      platform::count(platform::counter::staged_bytes,
-                      static_cast<std::uint64_t>(x_.record_floats) * sizeof(float));
   }
   HIRIS_DEVICE void end_call() const {
     if (platform::thread_rank() == 0) finish_epoch(x_.words, epoch_);

@@ -76,8 +76,6 @@ HIRIS_DEVICE void ship_tile(const exchange<T>& x, int number, int peer, std::uin
     for (int i = 0; i < in_flight; ++i)
       if (at[i] >= 0) platform::peer_store(reinterpret_cast<platform::vec16*>(to + at[i]), held[i]);
   }
-  if (platform::thread_rank() == 0)
-    platform::count(platform::counter::staged_bytes, static_cast<std::uint64_t>(total) * 16);
 }
 
 }  // namespace hiris::comm

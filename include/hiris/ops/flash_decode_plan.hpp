@@ -97,17 +97,19 @@ inline flash_decode_plan plan_flash_decode(const flash_decode_problem& p, int pl
   return d;
 }
 
-/// The taxes of one call on a rank of `world`.
+/// The taxes of one call on a rank of `world` that has keys of every sequence. Where it has none,
+/// all ranks leave the vectors of its record unread: so many staged bytes less.
 inline taxes flash_decode_taxes(const flash_decode_plan& d, flash_decode_variant v, int world) {
   const std::int64_t peers = world - 1;
-  const std::int64_t own = std::int64_t{d.groups} * d.record_floats * 4;
-  const std::int64_t shipped = peers * own;
+  const std::int64_t shipped = peers * d.groups * d.record_floats * 4;  // whole records
+  const std::int64_t own = std::int64_t{d.batch} * d.q_heads * (1 + d.head_dim) * 4;  // real rows
+  const std::int64_t read = peers * own;
   const std::int64_t signals = peers * d.groups + peers;
   if (v == flash_decode_variant::fused)
-    return {1, 0, shipped, shipped, signals + d.groups};  // to its own workgroups, too
+    return {1, 0, read, shipped, signals + d.groups};  // to its own workgroups, too
   if (peers == 0) return {2, 0, own, 0, 0};
-  if (v == flash_decode_variant::bulk_synchronous) return {4, 1, own + shipped, shipped, 0};
-  return {3, 0, own + shipped, shipped, signals};
+  if (v == flash_decode_variant::bulk_synchronous) return {4, 1, own + read, shipped, 0};
+  return {3, 0, own + read, shipped, signals};
 }
 
 }  // namespace hiris

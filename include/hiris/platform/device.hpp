@@ -46,8 +46,7 @@ struct alignas(16) vec16 {
 enum class counter : std::uint8_t {
   global_barriers,  ///< Barriers of all ranks, counted once a rank.
   signals,          ///< Arrivals sent to any rank.
-  remote_bytes,     ///< Bytes of data read from or written to another device.
-  staged_bytes      ///< Bytes that one kernel wrote for another kernel to read from device memory.
+  remote_bytes      ///< Bytes of data read from or written to another device.
 };
 
 }  // namespace hiris::platform

@@ -27,15 +27,14 @@ struct device_statistics {
   std::uint64_t global_barriers = 0;
   std::uint64_t signals = 0;
   std::uint64_t remote_bytes = 0;
-  std::uint64_t staged_bytes = 0;
   /// Bytes that a launch of this device stored (peer_store, store_global) and another launch, here
-  /// or on another device, read back (peer_load, load_global). Seen, where staged_bytes is said.
+  /// or on another device, read back (peer_load, load_global).
   std::uint64_t round_trip_bytes = 0;
 };
 
 struct alignas(64) device_counters {
   std::atomic<std::uint64_t> launches{0};
-  std::atomic<std::uint64_t> by_kind[4]{};  ///< In the order of platform::counter.
+  std::atomic<std::uint64_t> by_kind[3]{};  ///< In the order of platform::counter.
   std::atomic<std::uint64_t> round_trip_bytes{0};
   std::atomic<std::uint32_t> last_launch{0};
 };
@@ -68,7 +67,7 @@ inline void reset_statistics(int device) {
 /// The counts of a device.
 inline device_statistics statistics(int device) {
   const auto& c = all_counters[static_cast<std::size_t>(device)];
-  return {c.launches, c.by_kind[0], c.by_kind[1], c.by_kind[2], c.by_kind[3], c.round_trip_bytes};
+  return {c.launches, c.by_kind[0], c.by_kind[1], c.by_kind[2], c.round_trip_bytes};
 }
 
 }  // namespace hiris::platform::cpu
