@@ -29,13 +29,17 @@ struct window {
   char* signals;  ///< Base of the rank's signal segment.
 };
 
+/// In the place of a workgroup: the host ended the waits.
+inline constexpr std::uint32_t host_block = ~std::uint32_t{0};
+
 /// What a wait leaves behind when its budget runs out. One a heap and rank, in host-visible memory;
-/// the first time-out claims it (0 -> 1), fills it in and publishes it (1 -> 2).
+/// the first time-out, or an abort of the host, claims it (0 -> 1), fills it in and publishes it
+/// (1 -> 2). Waits that find it claimed end, too.
 struct fault_record {
   std::uint32_t state;       ///< 0 none, 1 being written, 2 complete.
   std::int32_t rank;         ///< Rank that waited.
   std::int32_t peer;         ///< Rank that was to signal, or -1 if any.
-  std::uint32_t block;       ///< Workgroup that waited.
+  std::uint32_t block;       ///< Workgroup that waited, or host_block.
   std::uint64_t signal;      ///< Index of the signal in the signal segment.
   std::uint64_t expected;    ///< Arrivals waited for.
   std::uint64_t seen;        ///< Arrivals at the last look.

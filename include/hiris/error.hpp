@@ -26,6 +26,7 @@ enum class errc : std::uint8_t {
   bootstrap_failed,  ///< A peer that never came, a port taken, a wrong token, a broken connection.
   mapping_failed,    ///< A peer's memory could not be mapped, or proved to be other memory.
   timed_out,         ///< A wait on the device ran out; the text is that of the fault record.
+  aborted,           ///< The host ended the waits on the device.
   runtime_failed     ///< The HIP (or CUDA) runtime returned an error; the text has its name.
 };
 
@@ -50,6 +51,8 @@ inline const char* to_string(errc code) noexcept {
       return "mapping_failed";
     case errc::timed_out:
       return "timed_out";
+    case errc::aborted:
+      return "aborted";
     case errc::runtime_failed:
       return "runtime_failed";
   }

@@ -184,7 +184,8 @@ class symmetric_heap {
 
   /// Throws if a wait of a kernel of this rank has run out since the last reset_fault().
   ///
-  /// @throws errc::timed_out with rank, peer, signal, expected, seen and elapsed time.
+  /// @throws errc::timed_out with rank, peer, signal, expected, seen and elapsed time;
+  ///         errc::aborted after abort().
   void check() const {
     require_open();
     detail::throw_if_faulted(*memory_.fault());
@@ -194,7 +195,18 @@ class symmetric_heap {
     platform::synchronize(stream);
     check();
   }
-  /// Forgets a fault. @pre No kernel of this rank that waits is running.
+  /// Ends all waits of this rank's kernels, those that run and those to come, with a time-out: for
+  /// when the host knows that a peer is lost. Returns at once; check() and synchronize() throw
+  /// errc::aborted from then on, unless a wait had run out before. Peers that wait for this rank
+  /// are not told.
+  ///
+  /// Caller   host, any thread.
+  /// Cost     none for kernels; a wait looks every few hundred polls.
+  void abort() {
+    require_open();
+    detail::record_abort(*memory_.fault(), world_.rank());
+  }
+  /// Forgets a fault or an abort. @pre No kernel of this rank that waits is running.
   void reset_fault() {
     require_open();
     detail::clear_fault(*memory_.fault());

@@ -34,7 +34,7 @@ class stream_barrier {
  public:
   /// A barrier of all ranks of the heap. Collective.
   ///
-  /// @throws as symmetric_heap::allocate_signals, on every rank.
+  /// @throws as symmetric_heap::allocate_signals, and errc::out_of_memory, on every rank.
   explicit stream_barrier(symmetric_heap& heap)
       : stream_barrier(heap, heap.ranks(), heap.device_context()) {}
 
@@ -71,9 +71,11 @@ class stream_barrier {
         context_(ctx),
         signals_(heap.allocate_signals(heap.ranks().size())) {
     load_kernels<barrier_kernel>(heap.ranks());
-    const platform::device_guard guard(device_);
-    epoch_ = platform::device_buffer<std::uint64_t>(1);
-    epoch_.fill_with(std::byte{0});
+    heap.ranks().collectively("epoch of a stream barrier", [&] {
+      const platform::device_guard guard(device_);
+      epoch_ = platform::device_buffer<std::uint64_t>(1);
+      epoch_.fill_with(std::byte{0});
+    });
   }
 
   int device_;

@@ -60,7 +60,7 @@ inline std::pair<int, int> listen_somewhere() {
 }
 
 inline void run_ranks_of(const process_plan& plan, int process, int port, int listener,
-                         const std::function<void(const world&)>& f) {
+                         const std::function<void(const tcp_options&)>& f) {
   std::vector<std::thread> threads;
   for (int t = 0; t < plan.threads; ++t)
     threads.emplace_back([&, t] {
@@ -72,12 +72,7 @@ inline void run_ranks_of(const process_plan& plan, int process, int port, int li
         o.token = test_token;
         o.time_limit = plan.time_limit;
         o.listener = o.rank == 0 ? listener : -1;
-        const std::shared_ptr<bootstrap> boot = connect_tcp(o);
-        {
-          const world w(boot);
-          f(w);
-        }
-        boot->barrier("end of the test");
+        f(o);
       } catch (const std::exception& e) {
         ADD_FAILURE() << "process " << process << ", thread " << t << ": " << e.what();
       }
@@ -87,9 +82,10 @@ inline void run_ranks_of(const process_plan& plan, int process, int port, int li
 
 }  // namespace process_detail
 
-/// Runs `f(world)` on ranks that are processes of this test program. A failure in any of them fails
-/// the test; its text is in the output.
-inline void on_processes(const process_plan& plan, const std::function<void(const world&)>& f) {
+/// Runs `f(options)` on ranks that are processes of this test program; to connect is up to it. A
+/// failure in any of them fails the test; its text is in the output.
+inline void in_processes(const process_plan& plan,
+                         const std::function<void(const tcp_options&)>& f) {
   if (const char* text = std::getenv(process_detail::process_variable)) {
     int process = 0, port = 0, listener = 0;
     ASSERT_EQ(std::sscanf(text, "%d %d %d", &process, &port, &listener), 3);
@@ -126,6 +122,18 @@ inline void on_processes(const process_plan& plan, const std::function<void(cons
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     EXPECT_EQ(code, p < plan.exit_codes.size() ? plan.exit_codes[p] : 0) << "process " << p;
   }
+}
+
+/// Runs `f(world)` on ranks that are processes of this test program.
+inline void on_processes(const process_plan& plan, const std::function<void(const world&)>& f) {
+  in_processes(plan, [&](const tcp_options& o) {
+    const std::shared_ptr<bootstrap> boot = connect_tcp(o);
+    {
+      const world w(boot);
+      f(w);
+    }
+    boot->barrier("end of the test");
+  });
 }
 
 }  // namespace hiris::test

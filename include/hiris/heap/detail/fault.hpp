@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The host's side of a fault record: a wait on the device that ran out becomes an exception.
+/// The host's side of a fault record: a wait on the device that ran out becomes an exception, and
+/// the host can end all waits.
 ///
 ///     throw_if_faulted(*record);   // errc::timed_out: who waited for whom, and what it saw
 #pragma once
@@ -25,7 +26,18 @@ inline std::string fault_text(const fault_record& f) {
          std::to_string(f.elapsed_ns / 1000000) + " ms";
 }
 
-/// Throws errc::timed_out if a wait has claimed the record. The record stays as it is.
+/// Claims the record for the host of `rank`, unless a fault came first: all waits of the rank end.
+inline void record_abort(fault_record& record, int rank) {
+  const std::atomic_ref<std::uint32_t> state(record.state);
+  std::uint32_t none = 0;
+  if (!state.compare_exchange_strong(none, 1, std::memory_order_relaxed)) return;
+  record.rank = rank;
+  record.block = host_block;
+  state.store(2, std::memory_order_release);
+}
+
+/// Throws errc::timed_out if a wait has claimed the record, errc::aborted if the host has. The
+/// record stays as it is.
 inline void throw_if_faulted(fault_record& record) {
   const std::atomic_ref<std::uint32_t> state(record.state);
   if (state.load(std::memory_order_acquire) == 0) return;
@@ -36,6 +48,8 @@ inline void throw_if_faulted(fault_record& record) {
                   "a wait on the device ran out, and its record is not complete after 1000 ms");
     std::this_thread::yield();
   }
+  if (record.block == host_block)
+    throw error(errc::aborted, record.rank, "the host ended the waits of this rank's kernels");
   throw error(errc::timed_out, record.rank, fault_text(record));
 }
 
