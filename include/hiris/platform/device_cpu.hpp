@@ -4,7 +4,7 @@
 ///
 /// Everything that waits switches to another lane (cpu/wave.hpp). Atomics are the compiler's, with
 /// the order that the call names, so that a thread sanitizer sees the library's own happens-before;
-/// scope makes no difference here.
+/// scope makes no difference here, unless the fabric is hostile (cpu/fabric.hpp).
 #pragma once
 
 #include <algorithm>
@@ -87,7 +87,11 @@ inline void pause() {
   }
 }
 
-inline std::uint64_t clock_ns() { return cpu::now_ns(); }
+inline std::uint64_t clock_ns() {
+  if (cpu::fabric_enabled()) [[unlikely]]
+    return cpu::the_fabric().clock_ns();
+  return cpu::now_ns();
+}
 
 // ---- atomics -----------------------------------------------------------------------------------
 
@@ -126,6 +130,17 @@ T atomic_change(T* p, F change) {
   return old;
 }
 
+/// a + b, wrapping where T is an integer.
+template <class T>
+T wrapping_add(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    using bits = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<bits>(a) + static_cast<bits>(b));
+  } else {
+    return a + b;
+  }
+}
+
 /// Where fences meet under the thread sanitizer.
 inline std::atomic<unsigned> fence_point{0};
 
@@ -141,6 +156,12 @@ HIRIS_CPU_UNWATCHED inline void count_poll() {
 template <order O, scope S, class T>
 T atomic_load(const T* p) {
   static_assert(O != order::release && O != order::acq_rel, "hiris: a load cannot release");
+  if (cpu::goes_through_fabric(p)) [[unlikely]] {
+    if (O == order::seq_cst) cpu::the_fabric().drain();
+    const T value = cpu::the_fabric().load(p, S);
+    if (cpu::acquires(O)) cpu::the_fabric().acquire(S);
+    return value;
+  }
   cpu::count_poll();
   return cpu::atomic(p).load(cpu::std_order(O));
 }
@@ -148,17 +169,29 @@ T atomic_load(const T* p) {
 template <order O, scope S, class T>
 void atomic_store(T* p, std::type_identity_t<T> v) {
   static_assert(O != order::acquire && O != order::acq_rel, "hiris: a store cannot acquire");
+  if (cpu::goes_through_fabric(p)) [[unlikely]] {
+    if (cpu::releases(O)) cpu::the_fabric().release(S);
+    cpu::the_fabric().store(p, v, S);
+    if (O == order::seq_cst) cpu::the_fabric().drain();
+    return;
+  }
   cpu::atomic(p).store(v, cpu::std_order(O));
 }
 
 template <order O, scope S, class T>
 T atomic_exchange(T* p, std::type_identity_t<T> v) {
+  if (cpu::goes_through_fabric(p)) [[unlikely]]
+    return cpu::the_fabric().update(
+        p, [v](T) { return v; }, O, S);
   cpu::count_poll();
   return cpu::atomic(p).exchange(v, cpu::std_order(O));
 }
 
 template <order O, scope S, class T>
 T atomic_compare_exchange(T* p, std::type_identity_t<T> expected, std::type_identity_t<T> desired) {
+  if (cpu::goes_through_fabric(p)) [[unlikely]]
+    return cpu::the_fabric().update(
+        p, [=](T old) { return old == expected ? desired : old; }, O, S);
   cpu::count_poll();
   constexpr std::memory_order failure = O == order::release   ? std::memory_order_relaxed
                                         : O == order::acq_rel ? std::memory_order_acquire
@@ -169,36 +202,62 @@ T atomic_compare_exchange(T* p, std::type_identity_t<T> expected, std::type_iden
 
 template <order O, scope S, class T>
 T atomic_fetch_add(T* p, std::type_identity_t<T> v) {
+  if (cpu::goes_through_fabric(p)) [[unlikely]]
+    return cpu::the_fabric().update(
+        p, [v](T old) { return cpu::wrapping_add(old, v); }, O, S);
   return cpu::atomic(p).fetch_add(v, cpu::std_order(O));
 }
 template <order O, scope S, class T>
 T atomic_fetch_sub(T* p, std::type_identity_t<T> v) {
+  if (cpu::goes_through_fabric(p)) [[unlikely]]
+    return cpu::the_fabric().update(
+        p, [v](T old) { return cpu::wrapping_add(old, static_cast<T>(0 - v)); }, O, S);
   return cpu::atomic(p).fetch_sub(v, cpu::std_order(O));
 }
 template <order O, scope S, class T>
 T atomic_fetch_and(T* p, std::type_identity_t<T> v) {
+  if (cpu::goes_through_fabric(p)) [[unlikely]]
+    return cpu::the_fabric().update(
+        p, [v](T old) { return static_cast<T>(old & v); }, O, S);
   return cpu::atomic(p).fetch_and(v, cpu::std_order(O));
 }
 template <order O, scope S, class T>
 T atomic_fetch_or(T* p, std::type_identity_t<T> v) {
+  if (cpu::goes_through_fabric(p)) [[unlikely]]
+    return cpu::the_fabric().update(
+        p, [v](T old) { return static_cast<T>(old | v); }, O, S);
   return cpu::atomic(p).fetch_or(v, cpu::std_order(O));
 }
 template <order O, scope S, class T>
 T atomic_fetch_xor(T* p, std::type_identity_t<T> v) {
+  if (cpu::goes_through_fabric(p)) [[unlikely]]
+    return cpu::the_fabric().update(
+        p, [v](T old) { return static_cast<T>(old ^ v); }, O, S);
   return cpu::atomic(p).fetch_xor(v, cpu::std_order(O));
 }
 template <order O, scope S, class T>
 T atomic_fetch_min(T* p, std::type_identity_t<T> v) {
-  return cpu::atomic_change<O>(p, [v](T old) { return v < old ? v : old; });
+  const auto change = [v](T old) { return v < old ? v : old; };
+  if (cpu::goes_through_fabric(p)) [[unlikely]]
+    return cpu::the_fabric().update(p, change, O, S);
+  return cpu::atomic_change<O>(p, change);
 }
 template <order O, scope S, class T>
 T atomic_fetch_max(T* p, std::type_identity_t<T> v) {
-  return cpu::atomic_change<O>(p, [v](T old) { return old < v ? v : old; });
+  const auto change = [v](T old) { return old < v ? v : old; };
+  if (cpu::goes_through_fabric(p)) [[unlikely]]
+    return cpu::the_fabric().update(p, change, O, S);
+  return cpu::atomic_change<O>(p, change);
 }
 
 /// The thread sanitizer does not know fences; to it, all of them meet at one word.
 template <order O, scope S>
 void fence() {
+  if (cpu::fabric_enabled() && cpu::here.current != nullptr) [[unlikely]] {
+    if (cpu::releases(O)) cpu::the_fabric().release(S);
+    if (cpu::acquires(O)) cpu::the_fabric().acquire(S);
+    return;
+  }
   if constexpr (cpu::lanes_are_dear) {
     cpu::fence_point.fetch_add(1, cpu::std_order(O));
   } else {
@@ -208,11 +267,17 @@ void fence() {
 
 // ---- peers -------------------------------------------------------------------------------------
 
-inline void drain_stores() { std::atomic_signal_fence(std::memory_order_seq_cst); }
+inline void drain_stores() {
+  if (cpu::fabric_enabled() && cpu::here.current != nullptr) [[unlikely]]
+    return cpu::the_fabric().drain();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
 inline void complete_stores() { drain_stores(); }
 
 template <scope S>
 void publish_add(std::uint64_t* p, std::uint64_t n) {
+  if (cpu::goes_through_fabric(p)) [[unlikely]]
+    return cpu::the_fabric().add_without_reply(p, n);
   cpu::atomic(p).fetch_add(n, std::memory_order_release);
 }
 
@@ -220,6 +285,8 @@ void publish_add(std::uint64_t* p, std::uint64_t n) {
 /// hide.
 template <scope S, class T>
 void acquire_after(const T* p) {
+  if (cpu::goes_through_fabric(p)) [[unlikely]]
+    return cpu::the_fabric().acquire(S);
   static_cast<void>(cpu::atomic(p).load(std::memory_order_acquire));
 }
 
@@ -227,6 +294,8 @@ template <class T>
 T peer_load(const T* p) {
   cpu::require_access<T>();
   cpu::note_read(p, sizeof(T));
+  if (cpu::goes_through_fabric(p)) [[unlikely]]
+    return cpu::the_fabric().load(p, scope::system);
   return cpu::load_plain(p);
 }
 
@@ -234,6 +303,8 @@ template <class T>
 void peer_store(T* p, std::type_identity_t<T> v) {
   cpu::require_access<T>();
   cpu::note_write(p, sizeof(T));
+  if (cpu::goes_through_fabric(p)) [[unlikely]]
+    return cpu::the_fabric().store(p, v, scope::system);
   cpu::store_plain(p, v);
 }
 
@@ -241,6 +312,8 @@ template <class T>
 T load_global(const T* p) {
   cpu::require_access<T>();
   cpu::note_read(p, sizeof(T));
+  if (cpu::goes_through_fabric(p)) [[unlikely]]
+    return cpu::the_fabric().load(p, scope::workgroup);
   return cpu::load_plain(p);
 }
 
@@ -248,6 +321,8 @@ template <class T>
 void store_global(T* p, std::type_identity_t<T> v) {
   cpu::require_access<T>();
   cpu::note_write(p, sizeof(T));
+  if (cpu::goes_through_fabric(p)) [[unlikely]]
+    return cpu::the_fabric().store(p, v, scope::workgroup);
   cpu::store_plain(p, v);
 }
 

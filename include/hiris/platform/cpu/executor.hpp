@@ -18,6 +18,7 @@
 #include <map>
 #include <mutex>
 
+#include "hiris/platform/cpu/fabric.hpp"
 #include "hiris/platform/cpu/options.hpp"
 #include "hiris/platform/cpu/stream.hpp"
 #include "hiris/platform/cpu/units.hpp"
@@ -29,6 +30,9 @@ inline std::uint64_t now_ns() {
                                         std::chrono::steady_clock::now().time_since_epoch())
                                         .count());
 }
+
+/// Tells the one thread of a hostile fabric that there may be work.
+void ring_turns();
 
 class executor {
  public:
@@ -64,7 +68,7 @@ class executor {
     if (stopping_) return hipErrorDeinitialized;
     op.sequence = ++sequence_;
     stream.queue.push_back(std::move(op));
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    if (!thread_.joinable() && !fabric_enabled()) thread_ = std::thread([this] { run(); });
     ring_locked();
     return hipSuccess;
   }
@@ -140,6 +144,24 @@ class executor {
     }
   }
 
+  // For the one thread that runs all devices of a hostile fabric.
+  bool has_work() {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::any_of(streams_, [](const auto& s) { return !s->queue.empty(); });
+  }
+  /// Starts what can start, and runs one workgroup. @return True if anything more than waited.
+  bool turn() {
+    std::unique_lock lock(mutex_);
+    bool moved = start_operations(lock);
+    while (units_.admit()) moved = true;
+    if (units_.idle()) return moved;
+    lock.unlock();
+    moved |= units_.run_any(the_fabric().choices());
+    lock.lock();
+    reap();
+    return moved;
+  }
+
   /// Text of the last kernel failure.
   std::string last_failure() {
     const std::lock_guard lock(mutex_);
@@ -148,6 +170,7 @@ class executor {
 
  private:
   void ring_locked() {
+    if (fabric_enabled()) ring_turns();
     bell_.fetch_add(1, std::memory_order_release);
     work_.notify_one();
   }
@@ -205,6 +228,9 @@ class executor {
       stream.queue.front().graph->running = false;
     stream.queue.pop_front();
     stream.busy = false;
+    if (fabric_enabled() &&
+        (stream.queue.empty() || stream.queue.front().kind != operation::kernel))
+      the_fabric().host_boundary(ordinal_);
     if (stream.queue.empty() && stream.parent != nullptr) {
       ihipStream_t& parent = *stream.parent;
       if (parent.error == hipSuccess) parent.error = stream.error;
@@ -287,6 +313,7 @@ inline bool executor::start_operations(std::unique_lock<std::mutex>& lock) {
           const auto function = std::move(head.function);
           lock.unlock();
           function();
+          if (fabric_enabled()) the_fabric().host_boundary(ordinal_);
           lock.lock();
           finish(stream);
           break;

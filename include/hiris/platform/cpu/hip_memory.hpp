@@ -80,6 +80,7 @@ inline hipError_t hipFree(void* at) {
   if (!found || found->base != at || found->place != memory_place::device)
     return leave(hipErrorInvalidValue);
   the_devices().at(found->device)->drain();
+  if (fabric_enabled()) the_fabric().forget(found->base, found->bytes);
   return leave(the_memory().release(at, memory_place::device));
 }
 

@@ -9,6 +9,8 @@
 /// | HIRIS_CPU_DEVICES       | 8       | number of emulated devices, 0 to 64                     |
 /// | HIRIS_CPU_COMPUTE_UNITS | 8       | compute units a device, 1 to 1024                       |
 /// | HIRIS_CPU_MEMORY_BYTES  | 16 GiB  | device memory a device; pages are only used when touched |
+/// | HIRIS_CPU_FABRIC_SEED   | 0       | other than 0: a hostile fabric (fabric.hpp), with this
+/// seed |
 ///
 /// A compute unit holds 2048 threads and 64 KiB of workgroup memory, as one of CDNA does. Under the
 /// thread sanitizer the defaults are 4 devices of 1 unit of 1024 threads.
@@ -30,6 +32,7 @@ struct options {
   int devices;
   int compute_units;
   std::uint64_t memory_bytes;
+  std::uint64_t fabric_seed;
 };
 
 /// A whole number of the environment; out of range or malformed: the default, said on stderr.
@@ -53,7 +56,8 @@ inline const options& the_options() {
       static_cast<int>(
           environment_number("HIRIS_CPU_COMPUTE_UNITS", lanes_are_dear ? 1 : 8, 1, 1024)),
       environment_number("HIRIS_CPU_MEMORY_BYTES", std::uint64_t{16} << 30, 1 << 20,
-                         std::uint64_t{1} << 44)};
+                         std::uint64_t{1} << 44),
+      environment_number("HIRIS_CPU_FABRIC_SEED", 0, 0, ~std::uint64_t{0} >> 1)};
   return chosen;
 }
 

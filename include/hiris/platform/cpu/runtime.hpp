@@ -21,6 +21,7 @@
 
 #include "hiris/platform/cpu/executor.hpp"
 #include "hiris/platform/cpu/memory.hpp"
+#include "hiris/platform/cpu/turns.hpp"
 
 namespace hiris::platform::cpu {
 
@@ -30,7 +31,10 @@ inline constinit thread_local int current_device = 0;
 class device_set {
  public:
   explicit device_set(int count) {
+    fabric_decided = count > 0 && the_options().fabric_seed != 0;
     for (int i = 0; i < count; ++i) devices_.push_back(std::make_unique<executor>(i));
+    if (fabric_enabled())
+      for (const auto& device : devices_) the_turns().add(device.get());
     peers_.resize(devices_.size() * devices_.size());
   }
 
@@ -52,6 +56,7 @@ class device_set {
     for (const auto& device : devices_) device->ring();
   }
   void stop() {
+    if (fabric_enabled()) the_turns().stop();
     for (const auto& device : devices_) device->stop();
   }
 

@@ -22,6 +22,7 @@
 #include <thread>
 #include <vector>
 
+#include "hiris/platform/cpu/fabric.hpp"
 #include "hiris/platform/cpu/options.hpp"
 #include "hiris/platform/cpu/statistics.hpp"
 #include "hiris/platform/cpu/stream.hpp"
@@ -61,6 +62,7 @@ class compute_units {
 
   /// Gives a place to the next workgroup. @return False if there is none, or no place for it.
   bool admit() {
+    if (residents_.empty()) next_ = 0;
     for (const auto& kernel : kernels_) {
       const kernel_type& type = *kernel->op.type;
       if (kernel->failed || kernel->started == kernel->op.blocks) continue;
@@ -72,6 +74,7 @@ class compute_units {
       workgroup* group =
           pool_.start(type, kernel->op.params.get(), kernel->started, kernel->op.blocks, device_);
       group->launch = kernel->launch;
+      if (fabric_enabled()) the_fabric().enter(*group);
       ++kernel->started;
       residents_.push_back({group, kernel.get(), unit, step_result::progressed});
       return true;
@@ -107,6 +110,17 @@ class compute_units {
     return ended;
   }
 
+  /// Runs one resident workgroup, any of them. @return True if it did more than wait.
+  bool run_any(fabric_choices& choose) {
+    resident& r = residents_[choose.below(residents_.size())];
+    if (r.state == step_result::ended) {
+      the_fabric().land_one_of(*r.group);
+      return true;
+    }
+    r.state = step(*r.group, scheduler_, static_cast<int>(choose.below(most_waves)));
+    return r.state != step_result::only_waits;
+  }
+
   /// Takes away workgroups that have ended, and everything of a kernel that failed.
   ///
   /// @param done  Called as done(stream, failed) for each kernel that is no more.
@@ -122,9 +136,11 @@ class compute_units {
     }
     std::erase_if(residents_, [&](const resident& r) {
       if (r.state != step_result::ended && !r.kernel->failed) return false;
+      if (fabric_enabled() && !r.kernel->failed && !fabric::has_landed(*r.group)) return false;
       loads_[r.unit].threads -= unit_threads(r.group->type->block_threads);
       loads_[r.unit].shared_bytes -= r.group->type->shared_bytes;
       ++r.kernel->ended;
+      if (fabric_enabled()) the_fabric().leave(*r.group);
       pool_.give_back(r.group);
       return true;
     });

@@ -17,6 +17,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "hiris/platform/cpu/fiber.hpp"
@@ -62,6 +63,7 @@ inline const char* to_string(operation_kind kind) {
 
 struct wave;
 struct workgroup;
+struct fabric_group;
 
 /// One thread of a kernel.
 struct lane : fiber {
@@ -125,8 +127,9 @@ struct workgroup {
   std::uint32_t parity = 0;
   std::uint64_t steps = 0;  ///< Grows with everything that is not a pause.
   bool failed = false;
-  std::string failure;      ///< Why the kernel has to end, if it failed.
-  char start = 0, end = 0;  ///< Points of order, for the thread sanitizer.
+  std::string failure;                 ///< Why the kernel has to end, if it failed.
+  std::shared_ptr<fabric_group> view;  ///< What a hostile fabric knows of it.
+  char start = 0, end = 0;             ///< Points of order, for the thread sanitizer.
 };
 
 /// What the calling operating-system thread is running.
@@ -182,15 +185,20 @@ HIRIS_CPU_UNWATCHED inline void wait_turn(lane& self) {
   __builtin_unreachable();
 }
 
-/// Gives the executor a chance, once in many steps, so that a workgroup that never pauses cannot
-/// keep the others from running. The lane is the running one.
-HIRIS_CPU_UNWATCHED inline void take_breath(lane& self) {
-  if ((self.owner->group->steps & 1023u) != 0) [[likely]]
-    return;
+/// Gives the executor a chance. The lane is the running one.
+HIRIS_CPU_UNWATCHED inline void give_way(lane& self) {
   self.owner->ready |= self.bit();
+  ++self.owner->group->steps;
   here.current = nullptr;
   self.switch_to(*here.scheduler);
   here.current = &self;
+}
+
+/// The same once in many steps, so that a workgroup that never pauses cannot keep the others from
+/// running.
+HIRIS_CPU_UNWATCHED inline void take_breath(lane& self) {
+  if ((self.owner->group->steps & 1023u) == 0) [[unlikely]]
+    give_way(self);
 }
 
 // ---- meeting -----------------------------------------------------------------------------------

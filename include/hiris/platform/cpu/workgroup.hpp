@@ -81,10 +81,12 @@ inline void lane_entry(transfer_t from) {
 enum class step_result { progressed, only_waits, ended, failed };
 
 /// Runs the lanes of a workgroup until each has ended, paused or waits for another.
-HIRIS_CPU_UNWATCHED inline step_result step(workgroup& group, fiber& scheduler) {
+///
+/// @param start Wave that runs first, if it can.
+HIRIS_CPU_UNWATCHED inline step_result step(workgroup& group, fiber& scheduler, int start = 0) {
   wave* first = nullptr;
   for (int i = 0; i < group.n_waves; ++i) {
-    wave& w = *group.waves[i];
+    wave& w = *group.waves[(start + i) % group.n_waves];
     w.ready |= w.paused;
     w.paused = 0;
     if (first == nullptr && w.ready != 0) first = &w;
