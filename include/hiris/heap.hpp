@@ -2,11 +2,12 @@
 /// @file
 /// Memory at equal offsets on all ranks, which kernels of any rank can load, store and signal in.
 ///
-///     hiris::symmetric_heap heap(world, {.data_bytes = 1 << 30, .signals = 4096});   // collective
-///     auto inbox = heap.allocate<float>(n);            // collective; the same offset on every
-///     rank auto ready = heap.allocate_signals(world.size()); platform::launch<my_kernel>(stream,
-///     blocks, {heap.device_context(), inbox.data(), ready.data()}); heap.synchronize(stream); //
-///     throws errc::timed_out if a wait ran out
+///     hiris::symmetric_heap heap(world, {.data_bytes = 1 << 30, .signals = 4096});  // collective
+///     auto inbox = heap.allocate<float>(n);      // collective; the same offset on every rank
+///     auto ready = heap.allocate_signals(world.size());
+///     platform::launch<my_kernel>(stream, blocks,
+///                                 {heap.device_context(), inbox.data(), ready.data()});
+///     heap.synchronize(stream);                  // throws errc::timed_out if a wait ran out
 #pragma once
 
 #include <cstddef>

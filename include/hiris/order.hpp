@@ -2,9 +2,8 @@
 /// @file
 /// Memory order and scope, written at every call that synchronises.
 ///
-///     atomic_add<order::release>(ctx, counter, 1u, peer);               // system scope: a peer
-///     sees it platform::atomic_load<order::relaxed, scope::agent>(&epoch);      // this device
-///     only
+///     atomic_add<order::release>(ctx, counter, 1u, peer);         // system scope: a peer sees it
+///     platform::atomic_load<order::relaxed, scope::agent>(&epoch);    // this device only
 #pragma once
 
 #include <cstdint>

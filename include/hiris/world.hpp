@@ -5,9 +5,9 @@
 /// Every call named collective must be made by all ranks in the same order. A failure on one rank
 /// is told on all of them, before anything is launched.
 ///
-///     hiris::world world(boot);                                       // collective
-///     world.require_equal("plan of the GEMM", "m", m);                // errc::mismatch on all
-///     ranks auto file = world.collectively("opening the input", [&] { return open(path); });
+///     hiris::world world(boot);                             // collective
+///     world.require_equal("plan of the GEMM", "m", m);      // errc::mismatch on all ranks
+///     auto file = world.collectively("opening the input", [&] { return open(path); });
 #pragma once
 
 #include <array>

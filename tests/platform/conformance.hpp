@@ -6,8 +6,8 @@
 ///
 ///     class Ranks : public hiris::test::conformance {};
 ///     TEST_F(Ranks, AreDense) {
-///       const std::vector<int> out = run<rank_kernel<100>, int>(3, 300);   // 3 blocks, 300
-///       results EXPECT_EQ(out[299], 99);
+///       const std::vector<int> out = run<rank_kernel<100>, int>(3, 300);  // 3 blocks, 300 results
+///       EXPECT_EQ(out[299], 99);
 ///     }
 #pragma once
 

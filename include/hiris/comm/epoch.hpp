@@ -8,8 +8,10 @@
 ///
 ///     const std::uint64_t epoch = next_epoch(words);
 ///     ...
-///     if (block_is_last(words, epoch, block_count())) { tell the peers; finish_epoch(words,
-///     epoch); }
+///     if (block_is_last(words, epoch, block_count())) {
+///       ...                            // tell the peers
+///       finish_epoch(words, epoch);
+///     }
 #pragma once
 
 #include <cstdint>

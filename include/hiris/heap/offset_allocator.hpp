@@ -8,8 +8,7 @@
 ///
 ///     offset_allocator space(1 << 20);
 ///     std::optional<std::uint64_t> at = space.allocate(1000, 256);   // 0
-///     space.release(*at);                                            // 1 MiB free again, in one
-///     piece
+///     space.release(*at);                                            // all free again, as one
 #pragma once
 
 #include <cstddef>

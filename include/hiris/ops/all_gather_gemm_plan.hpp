@@ -3,9 +3,8 @@
 /// What an all-gather + GEMM is asked to do, how it is going to, and what that costs. Host only;
 /// asks no device.
 ///
-///     all_gather_gemm_problem problem{16, 28672, {1024, 1024}};       // m, n, columns of each
-///     rank strategy s = choose_strategy(problem);                          // what `automatic`
-///     becomes
+///     all_gather_gemm_problem problem{16, 28672, {1024, 1024}};  // m, n, columns of each rank
+///     strategy s = choose_strategy(problem);                     // what `automatic` becomes
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 ///
 ///     float* p = nullptr;
 ///     if (hipMalloc(&p, 1024 * sizeof(float)) != hipSuccess)
-///     puts(hipGetErrorString(hipGetLastError()));
+///       puts(hipGetErrorString(hipGetLastError()));
 #pragma once
 
 #include "hiris/platform/config.hpp"

@@ -7,9 +7,9 @@
 /// Workgroup b runs on chiplet b % 8 of an MI300: the numbers are dealt so that each chiplet gets a
 /// contiguous run, and with it its own part of B (ROCm blog "compute-memory-modes": round robin).
 ///
-///     schedule s = make_schedule(300, 1000, 128, 128, 8, 8);     // m, n, tile m, tile n, group,
-///     dies for (int t = block_rank(); t < s.tiles(); t += block_count()) { auto [m, n] = s.at(t);
-///     ... }
+///     // m, n, tile m, tile n, group, dies
+///     schedule s = make_schedule(300, 1000, 128, 128, 8, 8);
+///     for (int t = block_rank(); t < s.tiles(); t += block_count()) { auto [m, n] = s.at(t); ... }
 #pragma once
 
 #include <cstdint>

@@ -2,9 +2,8 @@
 /// @file
 /// The devices of this process, the current device of a thread, and the end of it all.
 ///
-///     executor* device = the_devices().current();     // null: there is none
-///     resolve(stream)                                 // null is the current device's default
-///     stream
+///     executor* device = the_devices().current();   // null: there is none
+///     resolve(stream)                       // null is the current device's default stream
 ///
 /// The devices are made at first use and never destroyed, so that static objects may still free
 /// their memory; their threads end in an atexit handler. A child of fork() has no devices: it has
