@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <string>
 
 #include "hiris/platform/runtime.hpp"
 #include "hiris/world.hpp"
@@ -61,7 +62,8 @@ inline void for_each_seed(std::uint64_t otherwise, const std::function<void(std:
 }
 
 /// Has all ranks enqueue while nothing runs, then lets it run as the seed says. Collective; each
-/// rank of a device of its own. On return the rank's stream is done, and so are those of all.
+/// rank of a device of its own. On return the rank's stream is done, and so are those of all. A
+/// race fails the test.
 ///
 /// @return The run's fingerprint: equal for runs that were alike in every step.
 inline std::uint64_t under_seed(const world& w, std::uint64_t seed, platform::stream stream,
@@ -75,6 +77,8 @@ inline std::uint64_t under_seed(const world& w, std::uint64_t seed, platform::st
   platform::synchronize(stream);
   w.barrier("done");
   const std::uint64_t fingerprint = platform::cpu::the_fabric().fingerprint();
+  if (w.rank() == 0)
+    for (const std::string& race : platform::cpu::the_fabric().races()) ADD_FAILURE() << race;
   w.barrier("compared");
   if (w.rank() == 0) platform::cpu::the_turns().expect_more();
   return fingerprint;

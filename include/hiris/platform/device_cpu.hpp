@@ -156,12 +156,8 @@ HIRIS_CPU_UNWATCHED inline void count_poll() {
 template <order O, scope S, class T>
 T atomic_load(const T* p) {
   static_assert(O != order::release && O != order::acq_rel, "hiris: a load cannot release");
-  if (cpu::goes_through_fabric(p)) [[unlikely]] {
-    if (O == order::seq_cst) cpu::the_fabric().drain();
-    const T value = cpu::the_fabric().load(p, S);
-    if (cpu::acquires(O)) cpu::the_fabric().acquire(S);
-    return value;
-  }
+  if (cpu::goes_through_fabric(p)) [[unlikely]]
+    return cpu::the_fabric().atomic_load(p, O, S);
   cpu::count_poll();
   return cpu::atomic(p).load(cpu::std_order(O));
 }
@@ -169,12 +165,8 @@ T atomic_load(const T* p) {
 template <order O, scope S, class T>
 void atomic_store(T* p, std::type_identity_t<T> v) {
   static_assert(O != order::acquire && O != order::acq_rel, "hiris: a store cannot acquire");
-  if (cpu::goes_through_fabric(p)) [[unlikely]] {
-    if (cpu::releases(O)) cpu::the_fabric().release(S);
-    cpu::the_fabric().store(p, v, S);
-    if (O == order::seq_cst) cpu::the_fabric().drain();
-    return;
-  }
+  if (cpu::goes_through_fabric(p)) [[unlikely]]
+    return cpu::the_fabric().atomic_store(p, v, O, S);
   cpu::atomic(p).store(v, cpu::std_order(O));
 }
 
@@ -253,11 +245,8 @@ T atomic_fetch_max(T* p, std::type_identity_t<T> v) {
 /// The thread sanitizer does not know fences; to it, all of them meet at one word.
 template <order O, scope S>
 void fence() {
-  if (cpu::fabric_enabled() && cpu::here.current != nullptr) [[unlikely]] {
-    if (cpu::releases(O)) cpu::the_fabric().release(S);
-    if (cpu::acquires(O)) cpu::the_fabric().acquire(S);
-    return;
-  }
+  if (cpu::fabric_enabled() && cpu::here.current != nullptr) [[unlikely]]
+    return cpu::the_fabric().fence(O, S);
   if constexpr (cpu::lanes_are_dear) {
     cpu::fence_point.fetch_add(1, cpu::std_order(O));
   } else {
@@ -286,7 +275,7 @@ void publish_add(std::uint64_t* p, std::uint64_t n) {
 template <scope S, class T>
 void acquire_after(const T* p) {
   if (cpu::goes_through_fabric(p)) [[unlikely]]
-    return cpu::the_fabric().acquire(S);
+    return cpu::the_fabric().acquire_at(p, S);
   static_cast<void>(cpu::atomic(p).load(std::memory_order_acquire));
 }
 

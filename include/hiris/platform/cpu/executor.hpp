@@ -234,6 +234,7 @@ class executor {
     if (stream.queue.empty() && stream.parent != nullptr) {
       ihipStream_t& parent = *stream.parent;
       if (parent.error == hipSuccess) parent.error = stream.error;
+      parent.known = join(parent.known, stream.known);
       if (--parent.open_branches == 0) finish(parent);
       stream.closed = true;
     }
@@ -285,6 +286,7 @@ inline void executor::start_graph(ihipStream_t& stream, const std::shared_ptr<gr
     running->device = this;
     running->waits_for_default = false;
     running->parent = &stream;
+    running->known = stream.known;
     for (operation op : branch) {
       if (op.event) op.event = own_event(op.event);
       op.sequence = stream.queue.front().sequence;
@@ -311,10 +313,13 @@ inline bool executor::start_operations(std::unique_lock<std::mutex>& lock) {
         }
         case operation::function_call: {
           const auto function = std::move(head.function);
+          const auto known = stream.known;
           lock.unlock();
+          if (fabric_enabled()) the_fabric().begin_copy(ordinal_, known);
           function();
-          if (fabric_enabled()) the_fabric().host_boundary(ordinal_);
+          const auto after = fabric_enabled() ? the_fabric().end_copy(ordinal_) : nullptr;
           lock.lock();
+          stream.known = after;
           finish(stream);
           break;
         }
@@ -322,12 +327,14 @@ inline bool executor::start_operations(std::unique_lock<std::mutex>& lock) {
           const auto event = head.event;
           event->time_ns = now_ns();
           event->status = stream.error;
+          event->known = stream.known;
           event->done.store(true, std::memory_order_release);
           finish(stream);
           recorded = true;
           break;
         }
         case operation::event_wait:
+          stream.known = join(stream.known, head.event->known);
           finish(stream);
           break;
         case operation::graph_run:

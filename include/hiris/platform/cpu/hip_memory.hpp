@@ -152,10 +152,14 @@ inline hipError_t enqueue_copy(void* to, const void* from, std::size_t bytes, hi
   if (!from_known && bytes <= 65536 && target != nullptr && !target->recording) {
     const auto* first = static_cast<const std::byte*>(from);
     op.function = [to, staged = std::vector<std::byte>(first, first + bytes)] {
+      note_copy(to, nullptr, staged.size());
       std::memcpy(to, staged.data(), staged.size());
     };
   } else {
-    op.function = [=] { std::memmove(to, from, bytes); };
+    op.function = [=] {
+      note_copy(to, from, bytes);
+      std::memmove(to, from, bytes);
+    };
   }
   return enqueue(stream, std::move(op));
 }
@@ -192,7 +196,10 @@ inline hipError_t hipMemsetAsync(void* to, int value, std::size_t bytes,
   if (to == nullptr || !the_memory().find(to) || !the_memory().fits(to, bytes))
     return leave(hipErrorInvalidValue);
   operation op;
-  op.function = [=] { std::memset(to, value, bytes); };
+  op.function = [=] {
+    note_copy(to, nullptr, bytes);
+    std::memset(to, value, bytes);
+  };
   return leave(enqueue(stream, std::move(op)));
 }
 

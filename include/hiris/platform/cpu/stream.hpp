@@ -32,14 +32,16 @@ class executor;
 struct graph;
 struct graph_exec;
 struct capture;
+class clock_set;
 
 /// One record of an event. Waits and queries refer to the record that was current when they came.
 struct occurrence {
   explicit occurrence(executor* recorder) : device(recorder) {}
   executor* device;  ///< Whose lock guards `done` becoming true.
   std::atomic<bool> done{false};
-  std::uint64_t time_ns = 0;       ///< Valid once done.
-  hipError_t status = hipSuccess;  ///< Error of the stream before it; valid once done.
+  std::uint64_t time_ns = 0;               ///< Valid once done.
+  hipError_t status = hipSuccess;          ///< Error of the stream before it; valid once done.
+  std::shared_ptr<const clock_set> known;  ///< As a stream's; valid once done.
 };
 
 /// Parameters of a launch, copied, aligned for any params struct.
@@ -100,6 +102,8 @@ struct ihipStream_t {
   hipError_t error = hipSuccess;
   ihipStream_t* parent = nullptr;  ///< For a branch of a running graph.
   int open_branches = 0;
+  /// Under a hostile fabric: what has happened before the next operation.
+  std::shared_ptr<const hiris::platform::cpu::clock_set> known;
 
   // Used by the host thread that captures.
   std::shared_ptr<hiris::platform::cpu::capture> recording;

@@ -56,6 +56,7 @@ class compute_units {
     kernels_.back()->stream = &stream;
     kernels_.back()->op = op;
     kernels_.back()->launch = count_launch(device_);
+    kernels_.back()->before = stream.known;
   }
 
   bool idle() const { return residents_.empty(); }
@@ -74,7 +75,7 @@ class compute_units {
       workgroup* group =
           pool_.start(type, kernel->op.params.get(), kernel->started, kernel->op.blocks, device_);
       group->launch = kernel->launch;
-      if (fabric_enabled()) the_fabric().enter(*group);
+      if (fabric_enabled()) the_fabric().enter(*group, kernel->before);
       ++kernel->started;
       residents_.push_back({group, kernel.get(), unit, step_result::progressed});
       return true;
@@ -140,7 +141,10 @@ class compute_units {
       loads_[r.unit].threads -= unit_threads(r.group->type->block_threads);
       loads_[r.unit].shared_bytes -= r.group->type->shared_bytes;
       ++r.kernel->ended;
-      if (fabric_enabled()) the_fabric().leave(*r.group);
+      if (fabric_enabled()) {
+        ihipStream_t& stream = *r.kernel->stream;
+        stream.known = join(stream.known, the_fabric().leave(*r.group));
+      }
       pool_.give_back(r.group);
       return true;
     });
@@ -164,6 +168,7 @@ class compute_units {
     ihipStream_t* stream = nullptr;
     operation op;
     std::uint16_t launch = 0;
+    shared_clock before;  ///< What had happened before it, under a hostile fabric.
     int started = 0;
     int ended = 0;
     bool failed = false;

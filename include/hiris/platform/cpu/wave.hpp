@@ -203,7 +203,12 @@ HIRIS_CPU_UNWATCHED inline void take_breath(lane& self) {
 
 // ---- meeting -----------------------------------------------------------------------------------
 
+/// Tells a hostile fabric that a wave, or with -1 the whole workgroup, has met.
+void note_meeting(workgroup& group, int wave);
+
 HIRIS_CPU_UNWATCHED inline void complete_operation(wave& w) {
+  if (w.group->view != nullptr) [[unlikely]]
+    note_meeting(*w.group, w.rank);
   if (w.complete != nullptr) w.complete(w);
   w.took_part[w.parity] = w.arrived;
   w.votes[w.parity ^ 1u] = 0;
@@ -214,6 +219,8 @@ HIRIS_CPU_UNWATCHED inline void complete_operation(wave& w) {
 }
 
 HIRIS_CPU_UNWATCHED inline void complete_barrier(workgroup& group) {
+  if (group.view != nullptr) [[unlikely]]
+    note_meeting(group, -1);
   for (int i = 0; i < group.n_waves; ++i) {
     wave& w = *group.waves[i];
     w.ready |= w.in_barrier;
