@@ -53,7 +53,7 @@ std::optional<options> parse(int argc, char** argv, const std::vector<std::strin
   }
   o.type = type == "fp16" ? dtype::fp16 : dtype::bf16;
   o.b_layout = b_layout == "kn" ? layout::kn : layout::nk;
-  o.launch = launch == "threads" ? launch_kind::threads : launch_kind::processes;
+  o.processes = launch == "processes";
   for (const std::string& name : o.strategies) {
     if (name == "all") {
       o.strategies = known;

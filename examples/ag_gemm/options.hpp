@@ -16,9 +16,6 @@ enum class dtype : std::uint8_t { fp16, bf16 };
 /// How B lies in memory: [k, n] or, as the weight of a linear layer, [n, k].
 enum class layout : std::uint8_t { kn, nk };
 
-/// Whether ranks are threads of this process or processes of their own.
-enum class launch_kind : std::uint8_t { threads, processes };
-
 /// The command line, with defaults that take seconds on the emulator.
 struct options {
   int ranks = 8;
@@ -28,7 +25,7 @@ struct options {
   dtype type = dtype::fp16;
   layout b_layout = layout::kn;
   std::vector<std::string> strategies = {"all"};
-  launch_kind launch = launch_kind::threads;
+  bool processes = false;  ///< Ranks are processes, not threads.
   bool verify = false;
   bool json = false;
   std::optional<int> iterations;  ///< Timed calls after the checked one.

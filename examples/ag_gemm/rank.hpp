@@ -21,13 +21,16 @@
 #include "hiris/platform/runtime.hpp"
 #include "hiris/world.hpp"
 #include "options.hpp"
-#include "progress.hpp"
 #include "reference.hpp"
 #include "report.hpp"
 #include "shared_case.hpp"
 #include "strategies.hpp"
+#include "support/progress.hpp"
 
 namespace ag_gemm {
+
+using example::progress;
+using example::result;
 
 /// One rank of the example. T is the format of A, B and C.
 template <class T, hiris::matrix_layout B>
@@ -54,10 +57,9 @@ class rank_runner {
       const result r = run_strategy(name);
       correct = correct && (!r.verified || r.correct);
       results.push_back(r);
-      if (speaks && !options_.json) print_row(name, r);
+      if (speaks && !options_.json) example::print_row(name, r);
     }
-    if (speaks && options_.json)
-      print_json(options_, device.name, devices(), options_.strategies, results);
+    if (speaks && options_.json) print_json(options_, device.name, devices(), results);
     return correct;
   }
 
@@ -139,9 +141,7 @@ class rank_runner {
       for (int i = 0; i < iterations; ++i) times.push_back(slowest(call(op)));
       if (options_.verify) verify(r);
     }
-    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2),
-                     times.end());
-    r.time_us = times[times.size() / 2];
+    set_times(r, times);
     const hiris::taxes t = op.expected_taxes();
     r.launches = static_cast<std::int64_t>(t.launches);
     r.global_barriers = static_cast<std::int64_t>(t.global_barriers);
@@ -151,7 +151,7 @@ class rank_runner {
 
     std::vector<result> all(static_cast<std::size_t>(world_.size()));
     world_.channel().all_gather(&r, all.data(), sizeof r, "exchange of results");
-    return worst_of(all);
+    return example::worst_of(all);
   }
 
   int timed_calls() const {

@@ -43,6 +43,7 @@ is_there() {
     ninja-build) command -v ninja ;;
     libboost-context-dev) has_header boost/context/fiber.hpp ;;
     libcli11-dev) has_header CLI/CLI.hpp ;;
+    nlohmann-json3-dev) has_header nlohmann/json.hpp ;;
     libgtest-dev) has_header gtest/gtest.h ;;
     libopenmpi-dev) command -v mpicxx ;;
     openmpi-bin) command -v mpirun ;;

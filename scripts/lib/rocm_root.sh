@@ -10,7 +10,8 @@
 
 rocm_root=${HIRIS_ROCM_ROOT:-$repository/build/rocm-root}  # checkouts may share one
 rocm_release=forky
-rocm_packages=(hipcc librocprim-dev libamdhip64-dev cmake ninja-build libgtest-dev libcli11-dev python3)
+rocm_packages=(hipcc librocprim-dev libamdhip64-dev cmake ninja-build libgtest-dev libcli11-dev
+  nlohmann-json3-dev python3)
 
 # Prints the address of the Debian mirror that apt uses here, or nothing (debootstrap's default).
 # Reads both formats of apt's sources, without comments, disabled entries and other archives.

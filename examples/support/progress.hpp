@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-namespace ag_gemm {
+namespace example {
 
 /// One step. Only the rank that `speaks` prints.
 class progress {
@@ -53,4 +53,4 @@ class progress {
   std::thread speaker_;
 };
 
-}  // namespace ag_gemm
+}  // namespace example
