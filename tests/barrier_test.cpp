@@ -8,12 +8,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "support/meeting_kernels.hpp"
 #include "support/plain_team.hpp"
 
 namespace {
 
 using namespace hiris;
+using test::bump_kernel;
 using test::plain_team;
+using test::sum_kernel;
 
 /// Each round every rank writes the round into its own memory with plain stores by all threads;
 /// after the barrier all threads of all ranks read all of it. Data: words [threads], errors,
@@ -98,30 +101,6 @@ TEST(BlockBarrier, NamesTheRankThatDoesNotCome) {
 }
 
 // ----------------------------------------------------------------------------- kernels on streams
-
-/// Adds what all peers have in their word 0 to word 1, and one to word 0: between barriers.
-struct bump_kernel {
-  static constexpr int block_threads = 64;
-  struct params {
-    int* word;
-  };
-  struct shared {};
-  static HIRIS_DEVICE void run(const params& p, shared&) {
-    if (platform::thread_rank() == 0) ++*p.word;
-  }
-};
-struct sum_kernel {
-  static constexpr int block_threads = 64;
-  struct params {
-    context ctx;
-    int* word;
-  };
-  struct shared {};
-  static HIRIS_DEVICE void run(const params& p, shared&) {
-    if (platform::thread_rank() != 0) return;
-    for (int r = 0; r < p.ctx.size; ++r) p.word[1] += *p.ctx.on(r, p.word);
-  }
-};
 
 /// Every rank a stream: bump, barrier, sum, barrier.
 class BarrierKernel : public testing::Test {

@@ -11,42 +11,19 @@
 
 #include "support/device_test.hpp"
 #include "support/errors.hpp"
+#include "support/meeting_kernels.hpp"
 #include "support/processes.hpp"
 
 namespace {
 
 using namespace hiris;
+using test::bump_kernel;
 using test::on_ranks;
+using test::sum_kernel;
 
 using StreamBarrier = test::device_test;
 
 constexpr heap_options small{.data_bytes = 1 << 16, .signals = 64};
-
-/// Counts up word 0 of this rank.
-struct bump_kernel {
-  static constexpr int block_threads = 64;
-  struct params {
-    int* word;
-  };
-  struct shared {};
-  static HIRIS_DEVICE void run(const params& p, shared&) {
-    if (platform::thread_rank() == 0) ++*p.word;
-  }
-};
-
-/// Adds word 0 of all ranks to word 1 of this rank.
-struct sum_kernel {
-  static constexpr int block_threads = 64;
-  struct params {
-    context ctx;
-    int* word;
-  };
-  struct shared {};
-  static HIRIS_DEVICE void run(const params& p, shared&) {
-    if (platform::thread_rank() != 0) return;
-    for (int r = 0; r < p.ctx.size; ++r) p.word[1] += *p.ctx.on(r, p.word);
-  }
-};
 
 /// One rank's part: in step i (from 1) every rank's word 0 is i when all read it.
 struct stepper {
