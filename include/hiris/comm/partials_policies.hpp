@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The four ways in which partial results travel, from everybody waiting for everybody to nobody
-/// waiting for more than the record that it reads. Contract and reuse: partials.hpp.
+/// The ways in which partial results travel, from everybody waiting for everybody to nobody waiting
+/// for more than the record that it reads. Contract and reuse: partials.hpp.
 ///
 ///     comm::partials_awaited comm(exchange);
 ///     if (comm.ready(source, group) == wait_status::ok) use(comm.record(source, group));
@@ -44,6 +44,28 @@ class partials_bulk : public partials_base {
   }
   HIRIS_DEVICE wait_status settle() { return wait_status::ok; }
   HIRIS_DEVICE wait_status ready(int, int) { return wait_status::ok; }
+  HIRIS_DEVICE wait_status finish(int blocks) {
+    if (block_is_last(x_.words, epoch_, blocks)) end_call();
+    return wait_status::ok;
+  }
+};
+
+/// For records that a library's all-gather puts side by side in one slot, ordered by the stream:
+/// no kernel of ours ships or waits.
+///
+/// Reuse: a library writes into a rank's memory within that rank's own call only, which comes, in
+/// stream order, after everything that read what was there.
+class partials_collected : public partials_base {
+ public:
+  static constexpr bool ships_within = false;
+  static constexpr bool awaits = false;
+  using partials_base::partials_base;
+
+  HIRIS_DEVICE wait_status ready(int, int) { return wait_status::ok; }
+  /// Where the record of any rank lies, this one's too: [world, groups, record_floats].
+  HIRIS_DEVICE const float* record(int source, int group) const {
+    return x_.inbox + (std::int64_t{source} * x_.groups + group) * x_.record_floats;
+  }
   HIRIS_DEVICE wait_status finish(int blocks) {
     if (block_is_last(x_.words, epoch_, blocks)) end_call();
     return wait_status::ok;

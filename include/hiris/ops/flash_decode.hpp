@@ -128,7 +128,8 @@ class flash_decode {
   const flash_decode_plan& plan() const noexcept { return state_.plan(); }
   /// What a call costs this rank. The emulator counts the same.
   taxes expected_taxes() const {
-    return flash_decode_taxes(state_.plan(), variant(), heap_.ranks().size());
+    return flash_decode_taxes(state_.plan(), variant(), heap_.ranks().size(),
+                              state_.library() != nullptr);
   }
 
   /// Why a problem cannot be run, or an empty text. Asks only what needs no memory.
@@ -147,12 +148,16 @@ class flash_decode {
   struct kernels {
     using journey = Journey;
     using comm = Comm;
+    /// Whether kernels of ours bring the records to the peers.
+    static constexpr bool gathers = !std::is_same_v<Comm, hiris::comm::partials_collected>;
   };
 
   template <class F>
   void with_variant(F&& f) {
     switch (state_.variant()) {
       case flash_decode_variant::bulk_synchronous:
+        if (state_.library() != nullptr)
+          return f(kernels<comm::partials_kept, comm::partials_collected>{});
         return f(kernels<comm::partials_kept, comm::partials_bulk>{});
       case flash_decode_variant::independent_gather:
         return f(kernels<comm::partials_kept, comm::partials_gathered>{});
@@ -190,13 +195,15 @@ class flash_decode {
         attend = resident_blocks<decltype(k)>(w);
       });
       if constexpr (!Kernels::journey::ships_within) {
-        using gather_kernel = flash_decode_gather_kernel<typename Kernels::comm>;
         using combine_kernel = flash_decode_combine_kernel<T, typename Kernels::comm>;
-        platform::load_kernel<gather_kernel>();
         platform::load_kernel<combine_kernel>();
-        platform::load_kernel<barrier_kernel>();
-        gather = resident_blocks<gather_kernel>(w);
         combine = resident_blocks<combine_kernel>(w);
+        if constexpr (Kernels::gathers) {
+          using gather_kernel = flash_decode_gather_kernel<typename Kernels::comm>;
+          platform::load_kernel<gather_kernel>();
+          platform::load_kernel<barrier_kernel>();
+          gather = resident_blocks<gather_kernel>(w);
+        }
       }
     });
     state_.prepare(attend, gather, combine);
@@ -219,11 +226,17 @@ class flash_decode {
       platform::launch<decltype(k)>(stream, state_.attend_blocks(), params);
     });
     if constexpr (!Kernels::journey::ships_within) {
-      if (heap_.ranks().size() > 1)
-        platform::launch<flash_decode_gather_kernel<typename Kernels::comm>>(
-            stream, state_.gather_blocks(), x);
-      if (state_.variant() == flash_decode_variant::bulk_synchronous && heap_.ranks().size() > 1)
-        platform::launch<barrier_kernel>(stream, 1, state_.barrier_params());
+      if constexpr (Kernels::gathers) {
+        if (heap_.ranks().size() > 1)
+          platform::launch<flash_decode_gather_kernel<typename Kernels::comm>>(
+              stream, state_.gather_blocks(), x);
+        if (state_.variant() == flash_decode_variant::bulk_synchronous && heap_.ranks().size() > 1)
+          platform::launch<barrier_kernel>(stream, 1, state_.barrier_params());
+      } else {
+        (*state_.library())(stream, x.own, x.inbox,
+                            sizeof(float) * static_cast<std::size_t>(d.record_floats) *
+                                static_cast<std::size_t>(d.groups));
+      }
       platform::launch<flash_decode_combine_kernel<T, typename Kernels::comm>>(
           stream, state_.combine_blocks(), {x, d, to});
     }

@@ -17,7 +17,8 @@ namespace hiris {
 
 /// How partial results travel between the ranks. See comm/partials_policies.hpp.
 enum class flash_decode_variant : std::uint8_t {
-  bulk_synchronous,    ///< Attend, gather, barrier of all ranks, combine: four launches.
+  bulk_synchronous,    ///< Attend, gather, barrier of all ranks, combine: four launches; three
+                       ///< where a library's all-gather is given for the two in the middle.
   independent_gather,  ///< Attend, all-gather within a kernel, combine: three launches.
   fine_grained,        ///< As before, but the combine waits record by record: three launches.
   fused                ///< The workgroup that completes a record ships it: one launch.
@@ -99,7 +100,11 @@ inline flash_decode_plan plan_flash_decode(const flash_decode_problem& p, int pl
 
 /// The taxes of one call on a rank of `world` that has keys of every sequence. Where it has none,
 /// all ranks leave the vectors of its record unread: so many staged bytes less.
-inline taxes flash_decode_taxes(const flash_decode_plan& d, flash_decode_variant v, int world) {
+///
+/// @param library Whether `bulk_synchronous` gathers by a library's call. It counts as a launch
+///                that brings every byte once; how it waits and what it copies is its own affair.
+inline taxes flash_decode_taxes(const flash_decode_plan& d, flash_decode_variant v, int world,
+                                bool library = false) {
   const std::int64_t peers = world - 1;
   const std::int64_t shipped = peers * d.groups * d.record_floats * 4;  // whole records
   const std::int64_t own = std::int64_t{d.batch} * d.q_heads * (1 + d.head_dim) * 4;  // real rows
@@ -108,6 +113,7 @@ inline taxes flash_decode_taxes(const flash_decode_plan& d, flash_decode_variant
   if (v == flash_decode_variant::fused)
     return {1, 0, read, shipped, signals + d.groups};  // to its own workgroups, too
   if (peers == 0) return {2, 0, own, 0, 0};
+  if (library) return {3, 0, own + read, shipped, 0};
   if (v == flash_decode_variant::bulk_synchronous) return {4, 1, own + read, shipped, 0};
   return {3, 0, own + read, shipped, signals};
 }

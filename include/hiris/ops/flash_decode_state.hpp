@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,10 +23,18 @@
 
 namespace hiris {
 
+/// An all-gather that a library puts on a stream: `n_bytes` bytes at `mine` of every rank, in rank
+/// order, to `all`, [world, n_bytes]. Device memory. It orders by the stream alone, and must be
+/// capturable if the op is to be. `collectives::all_gather` is one.
+using stream_all_gather =
+    std::function<void(platform::stream on, const void* mine, void* all, std::size_t n_bytes)>;
+
 /// What can be tuned.
 struct flash_decode_options {
   int splits = 0;  ///< Parts of a rank's keys of a sequence; 0: from shape and device.
   std::uint64_t first_epoch = 0;  ///< For tests of the wrap: the count of calls before the first.
+  /// For `bulk_synchronous`: gathers in place of our own kernel and barrier. All ranks or none.
+  stream_all_gather all_gather{};
 };
 
 /// See the file. Used by flash_decode only.
@@ -40,6 +49,10 @@ class flash_decode_state {
     w.collectively(step, [&] {
       const std::string reason = why_not(problem_, options_);
       if (!reason.empty()) throw error(errc::invalid_argument, w.rank(), reason);
+      if (options_.all_gather && variant != flash_decode_variant::bulk_synchronous)
+        throw error(errc::invalid_argument, w.rank(),
+                    "all_gather of flash_decode is given for " + std::string(to_string(variant)) +
+                        "; allowed is bulk_synchronous");
     });
     w.require_equal(step, "element type", std::string(element));
     w.require_equal(step, "batch", problem.batch);
@@ -49,6 +62,7 @@ class flash_decode_state {
     w.require_equal(step, "deterministic", problem.deterministic ? 1 : 0);
     w.require_equal(step, "variant", std::string(to_string(variant)));
     w.require_equal(step, "first_epoch", options.first_epoch);
+    w.require_equal(step, "all_gather", options.all_gather ? 1 : 0);
   }
 
   /// Fixes splits and grids, and allocates. Collective; the same code on all ranks.
@@ -112,6 +126,10 @@ class flash_decode_state {
   const flash_decode_problem& problem() const noexcept { return problem_; }
   const flash_decode_plan& plan() const noexcept { return plan_; }
   flash_decode_variant variant() const noexcept { return variant_; }
+  /// The library's all-gather, or null; never for one rank, which has nothing to gather.
+  const stream_all_gather* library() const noexcept {
+    return options_.all_gather && heap_.ranks().size() > 1 ? &options_.all_gather : nullptr;
+  }
   int attend_blocks() const noexcept { return attend_blocks_; }
   int gather_blocks() const noexcept { return gather_blocks_; }
   int combine_blocks() const noexcept { return combine_blocks_; }
