@@ -11,5 +11,6 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/hirisConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/hirisConfigVersion.cmake
   COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES ${PROJECT_BINARY_DIR}/hirisConfig.cmake ${PROJECT_BINARY_DIR}/hirisConfigVersion.cmake
-  ${PROJECT_SOURCE_DIR}/cmake/HirisPlatform.cmake DESTINATION ${package_dir})
+  ${PROJECT_SOURCE_DIR}/cmake/HirisPlatform.cmake ${PROJECT_SOURCE_DIR}/cmake/HirisCollectives.cmake
+  DESTINATION ${package_dir})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/hiris)

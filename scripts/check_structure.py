@@ -38,7 +38,7 @@ ROWS = [
     ["rma", "atomic", "signal", "barrier"],
     ["world", "world_peer"],
     ["tile", "mma"],
-    ["heap"],
+    ["heap", "collectives"],
     ["launch", "stream_barrier"],
     ["comm"],
     ["ops"],
@@ -47,7 +47,7 @@ ROWS = [
 ROW_OF = {room: row for row, rooms in enumerate(ROWS) for room in rooms}
 # What runs in a kernel knows nothing of the host's set-up.
 DEVICE_ROOMS = {"context", "rma", "atomic", "signal", "barrier", "tile", "mma"}
-HOST_ROOMS = {"bootstrap", "world", "world_peer", "heap", "launch", "stream_barrier", "comm", "ops"}
+HOST_ROOMS = {"bootstrap", "world", "world_peer", "heap", "collectives", "launch", "stream_barrier", "comm", "ops"}
 
 
 def without_comments(text):

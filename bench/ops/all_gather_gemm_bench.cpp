@@ -6,22 +6,19 @@
 ///     all_gather_gemm_bench --ranks 2 --m 1,64,4096 --n 28672 --k 8192
 #include <CLI/CLI.hpp>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
-#include <exception>
-#include <memory>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "hiris/bootstrap/environment.hpp"
-#include "hiris/bootstrap/threads.hpp"
 #include "hiris/error.hpp"
 #include "hiris/heap.hpp"
 #include "hiris/ops/all_gather_gemm.hpp"
 #include "hiris/platform/float16.hpp"
 #include "hiris/platform/runtime.hpp"
 #include "hiris/world.hpp"
+#include "support/ranks.hpp"
+#include "support/report.hpp"
 #include "support/statistics.hpp"
 #include "support/timer.hpp"
 
@@ -64,15 +61,13 @@ class sized_bench {
   }
 
   void run() {
-    const hiris::platform::device_info device = hiris::platform::describe(world_.device());
-    floor_ = hiris::bench::floor_of(hiris::bench::figures_of(device.arch), m_, settings_.n,
-                                    settings_.k, element_bytes * m_ * (settings_.k - own_k_));
-    if (world_.rank() == 0)
-      std::printf("\nm %lld n %lld k %lld, floor %.1f us (%s)\n%-18s %30s %9s %30s %9s\n",
-                  static_cast<long long>(m_), static_cast<long long>(settings_.n),
-                  static_cast<long long>(settings_.k), floor_.us, floor_.by, "",
-                  "warm: median [p10 .. p90] us", "x floor", "cold: median [p10 .. p90] us",
-                  "x floor");
+    const std::int64_t m = m_, n = settings_.n, k = settings_.k;
+    const hiris::bench::floor_time floor = hiris::bench::floor_of(
+        hiris::bench::figures_of(hiris::platform::describe(world_.device()).arch),
+        element_bytes * (k * n + m * k + m * n), 2 * m * n * k, element_bytes * m * (k - own_k_));
+    table_.emplace(world_.rank() == 0,
+                   "m " + std::to_string(m) + " n " + std::to_string(n) + " k " + std::to_string(k),
+                   floor, std::vector<std::string>{"warm", "cold"});
 
     hiris::world alone = world_.split(world_.rank(), 0);
     measure(alone, "plain GEMM", strategy::push, {settings_.k}, 0, expected_);
@@ -125,21 +120,8 @@ class sized_bench {
     const hiris::bench::summary warm = timer.time(settings_.calls, false, call);
     const hiris::bench::summary cold = timer.time(settings_.calls, true, call);
     op.synchronize(stream);
-    if (world_.rank() == 0) print(name, warm, cold);
+    table_->row(name, {warm, cold});
     heap.close();
-  }
-
-  void print(const char* name, const hiris::bench::summary& warm,
-             const hiris::bench::summary& cold) const {
-    const auto text = [](const hiris::bench::summary& t) {
-      char line[64];
-      std::snprintf(line, sizeof line, "%.1f [%.1f .. %.1f]", t.median_us, t.p10_us, t.p90_us);
-      return std::string(line);
-    };
-    const auto ratio = [&](double us) { return floor_.us > 0 ? us / floor_.us : 0.0; };
-    std::printf("%-18s %30s %9.2f %30s %9.2f\n", name, text(warm).c_str(), ratio(warm.median_us),
-                text(cold).c_str(), ratio(cold.median_us));
-    std::fflush(stdout);
   }
 
   const hiris::world& world_;
@@ -147,22 +129,9 @@ class sized_bench {
   std::int64_t m_;
   std::vector<std::int64_t> shards_;
   std::int64_t own_k_ = 0, k_begin_ = 0;
-  hiris::bench::floor_time floor_{};
+  std::optional<hiris::bench::table> table_;
   buffer_type b_, c_, expected_;
 };
-
-void run_rank(std::shared_ptr<hiris::bootstrap> boot, const settings& s) {
-  const hiris::world world(std::move(boot));
-  const hiris::platform::device_guard on(world.device());
-  const hiris::platform::device_info device = hiris::platform::describe(world.device());
-  if (world.rank() == 0)
-    std::printf(
-        "hiris %s, compiled %s by %s\n%d ranks, %d on a device; %s, %s, %d units\nfloor: %s\n",
-        HIRIS_BENCH_COMMIT, HIRIS_BENCH_PLATFORM, HIRIS_BENCH_COMPILER, world.size(),
-        world.ranks_on_device(), device.name.c_str(), device.arch.c_str(), device.compute_units,
-        hiris::bench::figures_of(device.arch).source);
-  for (std::int64_t m : s.m) sized_bench(world, s, m).run();
-}
 
 }  // namespace
 
@@ -170,7 +139,9 @@ int main(int argc, char** argv) {
   settings s;
   CLI::App app("All-gather + GEMM beside a plain GEMM and the floor; fp16, integer data.\n");
   app.option_defaults()->always_capture_default();
-  app.add_option("--ranks", s.ranks, "Ranks, threads of this process")->check(CLI::Range(1, 64));
+  app.add_option("--ranks", s.ranks, "Ranks")->check(CLI::Range(1, 64));
+  bool processes = false;
+  app.add_flag("--processes", processes, "Ranks are processes, not threads of this one");
   app.add_option("--m", s.m, "Rows, a list")->delimiter(',')->check(CLI::PositiveNumber);
   app.add_option("--n", s.n, "Columns of B")->check(CLI::PositiveNumber);
   app.add_option("--k", s.k, "Columns of A")->check(CLI::PositiveNumber);
@@ -178,14 +149,9 @@ int main(int argc, char** argv) {
   app.add_option("--flush-mib", s.flush_mib, "Overwritten before each cold call")
       ->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
-  try {
-    if (hiris::is_launched())
-      run_rank(hiris::join_environment(), s);
-    else
-      hiris::run_ranks(s.ranks, [&](auto boot) { run_rank(std::move(boot), s); });
-    return 0;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "%s\n", e.what());
-    return 1;
-  }
+  return hiris::bench::run_bench("all_gather_gemm_bench", s.ranks, processes, argc, argv,
+                                 [&](const hiris::world& world) {
+                                   if (world.rank() == 0) hiris::bench::print_machine(world);
+                                   for (std::int64_t m : s.m) sized_bench(world, s, m).run();
+                                 });
 }

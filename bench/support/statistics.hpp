@@ -45,22 +45,23 @@ inline device_figures figures_of(const std::string& arch) {
   return {0, 0, 0, "none: times of the emulator say nothing about a GPU"};
 }
 
-/// Least time of a product: the slowest of reading the operands once, the arithmetic, and bringing
-/// what the peers have. Zero where nothing is known.
+/// Least time of a step: the slowest of its parts. Zero where nothing is known.
 struct floor_time {
   double us;
   const char* by;  ///< Which of the three.
 };
 
-inline floor_time floor_of(const device_figures& f, std::int64_t m, std::int64_t n, std::int64_t k,
-                           std::int64_t remote_bytes) {
+/// @param local_bytes  Read or written in this device's memory, each once.
+/// @param operations   Multiplications and additions of fp16.
+/// @param remote_bytes Brought from the peers.
+inline floor_time floor_of(const device_figures& f, std::int64_t local_bytes,
+                           std::int64_t operations, std::int64_t remote_bytes) {
   const auto time = [](std::int64_t amount, double rate) {
     return rate > 0 ? static_cast<double>(amount) / rate : 0.0;
   };
-  floor_time least{time(2 * (k * n + m * k + m * n), f.memory_bytes_per_us), "memory"};
-  for (const floor_time& other :
-       {floor_time{time(2 * m * n * k, f.operations_per_us), "arithmetic"},
-        floor_time{time(remote_bytes, f.link_bytes_per_us), "link"}})
+  floor_time least{time(local_bytes, f.memory_bytes_per_us), "memory"};
+  for (const floor_time& other : {floor_time{time(operations, f.operations_per_us), "arithmetic"},
+                                  floor_time{time(remote_bytes, f.link_bytes_per_us), "link"}})
     if (other.us > least.us) least = other;
   return least;
 }
