@@ -7,8 +7,10 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hiris/error.hpp"
@@ -17,9 +19,9 @@
 #include "hiris/platform/float16.hpp"
 #include "hiris/platform/runtime.hpp"
 #include "hiris/world.hpp"
-#include "support/ranks.hpp"
-#include "support/report.hpp"
+#include "support/program.hpp"
 #include "support/statistics.hpp"
+#include "support/table.hpp"
 #include "support/timer.hpp"
 
 namespace {
@@ -149,9 +151,13 @@ int main(int argc, char** argv) {
   app.add_option("--flush-mib", s.flush_mib, "Overwritten before each cold call")
       ->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
-  return hiris::bench::run_bench("all_gather_gemm_bench", s.ranks, processes, argc, argv,
-                                 [&](const hiris::world& world) {
-                                   if (world.rank() == 0) hiris::bench::print_machine(world);
-                                   for (std::int64_t m : s.m) sized_bench(world, s, m).run();
-                                 });
+  const auto on_rank = [&](std::shared_ptr<hiris::bootstrap> boot) {
+    const hiris::world world(std::move(boot));
+    const hiris::platform::device_guard on(world.device());
+    if (world.rank() == 0) hiris::bench::print_machine(world);
+    for (std::int64_t m : s.m) sized_bench(world, s, m).run();
+    world.barrier("end of a bench");
+    return true;
+  };
+  return example::run_program({"all_gather_gemm_bench", s.ranks, processes, on_rank}, argc, argv);
 }

@@ -8,8 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "flash_decode/operands.hpp"
@@ -20,9 +22,9 @@
 #include "hiris/platform/runtime.hpp"
 #include "hiris/world.hpp"
 #include "support/library.hpp"
-#include "support/ranks.hpp"
-#include "support/report.hpp"
+#include "support/program.hpp"
 #include "support/statistics.hpp"
+#include "support/table.hpp"
 #include "support/timer.hpp"
 
 namespace {
@@ -165,12 +167,15 @@ int main(int argc, char** argv) {
   app.add_option("--calls", s.calls, "Timed calls of a series")->check(positive);
   app.add_option("--flush-mib", s.flush_mib, "Overwritten before each cold call")->check(positive);
   CLI11_PARSE(app, argc, argv);
-  return hiris::bench::run_bench("flash_decode_bench", s.ranks, s.processes, argc, argv,
-                                 [&](const hiris::world& world) {
-                                   if (world.rank() == 0) hiris::bench::print_machine(world);
-                                   const auto library = hiris::bench::make_library(world);
-                                   for (std::int64_t heads : s.kv_heads)
-                                     for (std::int64_t keys : s.kv_len)
-                                       sized_bench(world, s, library.get(), heads, keys).run();
-                                 });
+  const auto on_rank = [&](std::shared_ptr<hiris::bootstrap> boot) {
+    const hiris::world world(std::move(boot));
+    const hiris::platform::device_guard on(world.device());
+    if (world.rank() == 0) hiris::bench::print_machine(world);
+    const auto library = hiris::bench::make_library(world);
+    for (std::int64_t heads : s.kv_heads)
+      for (std::int64_t keys : s.kv_len) sized_bench(world, s, library.get(), heads, keys).run();
+    world.barrier("end of a bench");
+    return true;
+  };
+  return example::run_program({"flash_decode_bench", s.ranks, s.processes, on_rank}, argc, argv);
 }
