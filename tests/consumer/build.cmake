@@ -6,13 +6,13 @@ function(step)
   endif()
 endfunction()
 
-# Everything that a user can include on this platform without MPI.
+# Everything that a user can include on this platform without MPI, NCCL or RCCL.
 file(REMOVE_RECURSE ${WORK})
 file(GLOB_RECURSE headers RELATIVE ${HIRIS_SOURCE}/include ${HIRIS_SOURCE}/include/hiris/*.hpp)
 set(everything "#pragma once\n")
 foreach(header IN LISTS headers)
   if(header MATCHES "_(cpu|cuda|amd|gpu)(_[a-z0-9_]+)?\\.hpp$" OR header MATCHES "/(detail|cpu|cuda|amd)/"
-     OR header MATCHES "/mpi\\.hpp$")
+     OR header MATCHES "/(mpi|collectives)\\.hpp$")
     continue()
   endif()
   string(APPEND everything "#include \"${header}\"\n")
