@@ -77,10 +77,11 @@ inline std::uint64_t under_seed(const world& w, std::uint64_t seed, platform::st
   platform::synchronize(stream);
   w.barrier("done");
   const std::uint64_t fingerprint = platform::cpu::the_fabric().fingerprint();
-  if (w.rank() == 0)
+  if (w.rank() == 0) {
     for (const std::string& race : platform::cpu::the_fabric().races()) ADD_FAILURE() << race;
-  w.barrier("compared");
-  if (w.rank() == 0) platform::cpu::the_turns().expect_more();
+    platform::cpu::the_turns().expect_more();
+  }
+  w.barrier("looked at");
   return fingerprint;
 }
 

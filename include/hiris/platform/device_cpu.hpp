@@ -156,7 +156,7 @@ HIRIS_CPU_UNWATCHED inline void count_poll() {
 template <order O, scope S, class T>
 T atomic_load(const T* p) {
   static_assert(O != order::release && O != order::acq_rel, "hiris: a load cannot release");
-  if (cpu::goes_through_fabric(p)) [[unlikely]]
+  if (cpu::goes_through_fabric(p, true)) [[unlikely]]
     return cpu::the_fabric().atomic_load(p, O, S);
   cpu::count_poll();
   return cpu::atomic(p).load(cpu::std_order(O));
@@ -261,7 +261,12 @@ inline void drain_stores() {
     return cpu::the_fabric().drain();
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
-inline void complete_stores() { drain_stores(); }
+/// As on cuda, a fence.
+inline void complete_stores() {
+  if (cpu::fabric_enabled() && cpu::here.current != nullptr) [[unlikely]]
+    return cpu::the_fabric().complete();
+  fence<order::acq_rel, scope::system>();
+}
 
 template <scope S>
 void publish_add(std::uint64_t* p, std::uint64_t n) {

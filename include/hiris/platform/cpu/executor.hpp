@@ -159,8 +159,12 @@ class executor {
     moved |= units_.run_any(the_fabric().choices());
     lock.lock();
     reap();
+    ++quiet_turns_;
     return moved;
   }
+  /// Whether all that it runs has had time to look, in vain. Other devices' moves end it.
+  bool is_quiet() const { return units_.idle() || quiet_turns_ > 16 * (units_.residents() + 1); }
+  void end_quiet() { quiet_turns_ = 0; }
 
   /// Text of the last kernel failure.
   std::string last_failure() {
@@ -267,6 +271,7 @@ class executor {
   std::thread thread_;
 
   compute_units units_;  // used by the thread only
+  std::size_t quiet_turns_ = 0;
 };
 
 /// Tells all devices that an event has happened.

@@ -47,13 +47,16 @@ class fabric : public fabric_keeper {
   /// A load or store that is not atomic. Workgroup: a plain one. System: past the caches.
   template <class T>
   T load(const T* p, scope reach) {
+    get_on();
     note(p, sizeof(T), access_kind::read, reach);
     return look(p, reach);
   }
   template <class T>
   void store(T* p, const T& value, scope reach) {
+    get_on();
     note(p, sizeof(T), access_kind::write, reach);
     push(p, &value, sizeof(T), reach);
+    step_aside(false);
   }
 
   template <class T>
@@ -75,6 +78,7 @@ class fabric : public fabric_keeper {
     s.given = given;
     s.replaces = true;
     if (o == order::seq_cst) drain();
+    step_aside(false);
   }
 
   /// An addition that may be late, and releases nothing to memory.
@@ -89,6 +93,7 @@ class fabric : public fabric_keeper {
   /// Replaces *p by change(*p) at once, past the queues of all others. @return The old value.
   template <class T, class F>
   T update(T* p, F change, order o, scope reach) {
+    get_on();
     fabric_group& g = here_group();
     note(p, sizeof(T), access_kind::atomic_write, reach);
     const shared_clock given = release_with(o, reach);
@@ -115,6 +120,15 @@ class fabric : public fabric_keeper {
     const int thread = here.current->rank;
     land_if(here_group(), [thread](const queued_store& s) { return s.thread == thread; });
   }
+  /// Waits until what this thread has stored to peers is complete; goes with its relaxed atomics,
+  /// and those of whom it then meets.
+  void complete() {
+    drain();
+    if (lane_knowledge* me = here_knowledge()) {
+      me->released = races_.release(here_group().knows, here_thread());
+      me->released_to = scope::system;
+    }
+  }
   void fence(order o, scope reach) {
     lane_knowledge* const me = here_knowledge();
     if (releases(o)) {
@@ -137,13 +151,21 @@ class fabric : public fabric_keeper {
       me->known = join(me->known, races_.carried_by(g.knows, p, reach));
   }
 
-  /// Lets others go first, now and then: at every access, so that a spin without a pause ends.
-  void step_aside() {
+  /// Lets others go first, now and then. @param polls Waits, perhaps, in a loop without a pause:
+  /// that is no progress.
+  void step_aside(bool polls) {
     ++accesses_;
-    if (choose_.chance(temper_.preempt) || accesses_ % 512 == 0) give_way(*here.current);
+    if (!polls && choose_.chance(temper_.preempt)) {
+      get_on();
+      give_way(*here.current);
+    } else if (accesses_ % 512 == 0) {
+      give_way(*here.current);
+    }
   }
 
  private:
+  /// Polling is waiting, everything else is progress.
+  static void get_on() { ++here.current->owner->group->steps; }
   static fabric_group& here_group() { return *here.current->owner->group->view; }
 
   static std::uint32_t here_thread() { return static_cast<std::uint32_t>(here.current->rank); }
@@ -228,10 +250,12 @@ inline void note_copy(const void* to, const void* from, std::size_t bytes) {
 }
 
 /// Whether the calling lane's access to `p` is the fabric's to carry out.
-inline bool goes_through_fabric(const void* p) {
+///
+/// @param polls It may be one of many that wait for a change.
+inline bool goes_through_fabric(const void* p, bool polls = false) {
   if (!fabric_enabled() || here.current == nullptr || owner_of(p) == -1) [[likely]]
     return false;
-  the_fabric().step_aside();
+  the_fabric().step_aside(polls);
   return true;
 }
 

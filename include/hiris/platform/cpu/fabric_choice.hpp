@@ -47,7 +47,7 @@ inline fabric_temper make_temper(fabric_choices& choose) {
   constexpr std::uint32_t stale[] = {0, 64, 192, 256};
   constexpr std::uint32_t land[] = {0, 8, 64, 256};
   constexpr std::uint32_t evict[] = {0, 0, 8, 64};
-  constexpr std::uint32_t preempt[] = {0, 1, 8, 64};
+  constexpr std::uint32_t preempt[] = {0, 2, 32, 160};
   fabric_temper t{};
   t.stale = stale[choose.below(4)];
   t.land = land[choose.below(4)];

@@ -199,15 +199,23 @@ class race_detector {
   }
   /// Lanes first .. last-1 learn what any of them knows.
   static void share(std::vector<lane_knowledge>& lanes, std::size_t first, std::size_t last) {
-    shared_clock all = lanes[first].known;
+    share(lanes, first, last, &lane_knowledge::known);
+    share(lanes, first, last, &lane_knowledge::released);
+    for (std::size_t i = first; i < last; ++i)
+      lanes[first].released_to = std::max(lanes[first].released_to, lanes[i].released_to);
+    for (std::size_t i = first; i < last; ++i) lanes[i].released_to = lanes[first].released_to;
+  }
+  static void share(std::vector<lane_knowledge>& lanes, std::size_t first, std::size_t last,
+                    shared_clock lane_knowledge::*what) {
+    shared_clock all = lanes[first].*what;
     bool differ = false;
     for (std::size_t i = first + 1; i < last; ++i)
-      if (lanes[i].known != lanes[i - 1].known) {
-        all = join(all, lanes[i].known);
+      if (lanes[i].*what != lanes[i - 1].*what) {
+        all = join(all, lanes[i].*what);
         differ = true;
       }
     if (!differ) return;
-    for (std::size_t i = first; i < last; ++i) lanes[i].known = all;
+    for (std::size_t i = first; i < last; ++i) lanes[i].*what = all;
   }
 
   std::string describe(const trace& t) const {

@@ -11,6 +11,7 @@
 
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -102,10 +103,11 @@ class turn_taker {
     if (busy_.empty()) return outcome::idle;
     fab.pass_time(100);
     fab.drift();
-    quiet_turns_ = choose(fab)->turn() ? 0 : quiet_turns_ + 1;
-    if (quiet_turns_ <= 4 * busy_.size()) return outcome::moved;
+    if (choose(fab)->turn())
+      for (executor* device : devices_) device->end_quiet();
+    if (!std::ranges::all_of(busy_, [](executor* d) { return d->is_quiet(); }))
+      return outcome::moved;
     if (fab.land_one()) return outcome::moved;
-    if (quiet_turns_ <= 64 * busy_.size()) return outcome::moved;
     fab.pass_time(closed_ ? 1'000'000 : 50'000);  // nobody can go on
     return closed_ ? outcome::moved : outcome::stuck;
   }
@@ -120,7 +122,6 @@ class turn_taker {
 
   // Guarded by the fabric's lock, which is held for a whole turn.
   std::vector<executor*> devices_, busy_;
-  std::uint64_t quiet_turns_ = 0;
   bool held_ = false, closed_ = false;
 
   std::mutex mutex_;

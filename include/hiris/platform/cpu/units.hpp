@@ -60,6 +60,7 @@ class compute_units {
   }
 
   bool idle() const { return residents_.empty(); }
+  std::size_t residents() const { return residents_.size(); }
 
   /// Gives a place to the next workgroup. @return False if there is none, or no place for it.
   bool admit() {

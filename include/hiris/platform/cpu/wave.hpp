@@ -188,7 +188,6 @@ HIRIS_CPU_UNWATCHED inline void wait_turn(lane& self) {
 /// Gives the executor a chance. The lane is the running one.
 HIRIS_CPU_UNWATCHED inline void give_way(lane& self) {
   self.owner->ready |= self.bit();
-  ++self.owner->group->steps;
   here.current = nullptr;
   self.switch_to(*here.scheduler);
   here.current = &self;

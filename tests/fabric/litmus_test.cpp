@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// The litmus programs on the hostile fabric, seed after seed.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+
+#include "litmus/agreement.hpp"
+#include "litmus/messages.hpp"
+#include "support/device_test.hpp"
+#include "support/fabric.hpp"
+
+namespace {
+
+using namespace hiris;
+using namespace hiris::litmus;
+
+using FabricLitmus = test::device_test;
+
+constexpr int rounds = 4;
+
+runner under(std::uint64_t seed) {
+  return [seed](const world& w, platform::stream stream, const std::function<void()>& enqueue) {
+    test::under_seed(w, seed, stream, enqueue);
+  };
+}
+
+template <class... Programs>
+void every_seed(std::initializer_list<int> sizes) {
+  test::for_each_seed(24, [&](std::uint64_t seed) {
+    for (const int n : sizes)
+      test::on_ranks(n, [&](const world& w) { (check<Programs>(w, rounds, under(seed)), ...); });
+  });
+}
+
+TEST_F(FabricLitmus, MessagePassingByNotify) {
+  every_seed<message_passing<sender::notify, receiver::block>,
+             message_passing<sender::notify, receiver::thread>>({2, 3});
+}
+TEST_F(FabricLitmus, MessagePassingByNotifyPeerStores) {
+  every_seed<message_passing<sender::notify_peer_stores, receiver::block>,
+             message_passing<sender::notify_peer_stores, receiver::thread>>({2, 3});
+}
+TEST_F(FabricLitmus, MessagePassingByWave) {
+  every_seed<message_passing<sender::wave, receiver::block>>({2, 3});
+}
+TEST_F(FabricLitmus, MessagePassingByBlock) {
+  every_seed<message_passing<sender::block, receiver::block>,
+             message_passing<sender::block, receiver::thread>>({2, 3});
+}
+TEST_F(FabricLitmus, MessagePassingByBlockPeerStores) {
+  every_seed<message_passing<sender::block_peer_stores, receiver::block>>({2, 3});
+}
+TEST_F(FabricLitmus, MessagePassingByAtomics) {
+  every_seed<message_passing<sender::release, receiver::acquire>>({2, 3});
+}
+TEST_F(FabricLitmus, MessagePassingByFences) {
+  every_seed<message_passing<sender::fence, receiver::fence>>({2, 3});
+}
+TEST_F(FabricLitmus, MessagePassingByQuiet) {
+  every_seed<message_passing<sender::quiet, receiver::fence>,
+             message_passing<sender::wave_quiet, receiver::fence>,
+             message_passing<sender::block_quiet, receiver::fence>>({2, 3});
+}
+TEST_F(FabricLitmus, ManyWavesToOneSignal) { every_seed<many_to_one>({2, 3}); }
+TEST_F(FabricLitmus, PeersToldOneByOne) { every_seed<peer_by_peer>({3}); }
+TEST_F(FabricLitmus, OrderIsHandedOn) {
+  every_seed<handed_on<sender::block_peer_stores>, handed_on<sender::block_quiet>>({3});
+}
+TEST_F(FabricLitmus, ABufferWaitsForItsSlowReaders) { every_seed<slow_readers>({2, 3}); }
+TEST_F(FabricLitmus, StoreBuffering) { every_seed<store_buffering<true>>({2}); }
+/// What is allowed without fences does happen here.
+TEST_F(FabricLitmus, StoreBufferingIsSeenWithoutFences) {
+  std::atomic<int> seen{0};
+  for (std::uint64_t seed = 1; seed <= 200 && seen == 0; ++seed)
+    test::on_ranks(2, [&](const world& w) {
+      seen += outcome_of<store_buffering<false>>(w, rounds, under(seed))[0];
+    });
+  EXPECT_GT(seen, 0);
+}
+TEST_F(FabricLitmus, LoadBuffering) { every_seed<load_buffering>({2}); }
+TEST_F(FabricLitmus, IndependentReadsOfIndependentWrites) { every_seed<independent_reads>({4}); }
+TEST_F(FabricLitmus, Coherence) { every_seed<coherence>({2, 3}); }
+TEST_F(FabricLitmus, WithinADevice) { every_seed<within_device>({2}); }
+
+}  // namespace

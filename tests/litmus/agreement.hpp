@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What all must agree on: store buffering (SB), load buffering (LB), independent reads of
+/// independent writes (IRIW), coherence of one word; and what the scope of a device carries.
+#pragma once
+
+#include <cstdint>
+
+#include "litmus/program.hpp"
+
+namespace hiris::litmus {
+
+/// SB. Both ranks store, fence and look at the other: not both can have seen the old value. Only
+/// seq_cst fences promise it; `Fenced` false is the program without, which may see it.
+template <bool Fenced>
+struct store_buffering : one_block {
+  static HIRIS_DEVICE void run(const program& p, shared&) {
+    const context& ctx = p.ctx;
+    constexpr auto relaxed = order::relaxed;
+    constexpr auto system = scope::system;
+    std::uint64_t* const seen = p.word(1);  // what this rank saw of the other's word 0
+    std::uint64_t epoch = 0;
+    for (int round = 1; round <= p.rounds; ++round) {
+      const auto value = static_cast<std::uint64_t>(round);
+      if (platform::thread_rank() == 0) {
+        platform::atomic_store<relaxed, system>(p.word(0), value);
+        if (Fenced) fence<order::seq_cst, system>();
+        const std::uint64_t other =
+            platform::atomic_load<relaxed, system>(ctx.on(1 - ctx.rank, p.word(0)));
+        platform::atomic_store<relaxed, system>(seen, other);
+      }
+      if (!next_round(p, epoch)) return;
+      if (platform::thread_rank() == 0) {
+        const std::uint64_t theirs =
+            platform::atomic_load<relaxed, system>(ctx.on(1 - ctx.rank, seen));
+        const std::uint64_t ours = platform::atomic_load<relaxed, system>(seen);
+        forbid(p, theirs != value && ours != value);
+      }
+      if (!next_round(p, epoch)) return;
+    }
+    finish(p);
+  }
+};
+
+/// LB. Each rank loads the other's word, acquiring, then stores its own, releasing: not both can
+/// have seen what the other stored after.
+struct load_buffering : one_block {
+  static HIRIS_DEVICE void run(const program& p, shared&) {
+    const context& ctx = p.ctx;
+    constexpr auto relaxed = order::relaxed;
+    constexpr auto system = scope::system;
+    std::uint64_t* const seen = p.word(1);
+    std::uint64_t epoch = 0;
+    for (int round = 1; round <= p.rounds; ++round) {
+      const auto value = static_cast<std::uint64_t>(round);
+      if (platform::thread_rank() == 0) {
+        const std::uint64_t other =
+            platform::atomic_load<order::acquire, system>(ctx.on(1 - ctx.rank, p.word(0)));
+        platform::atomic_store<order::release, system>(p.word(0), value);
+        platform::atomic_store<relaxed, system>(seen, other);
+      }
+      if (!next_round(p, epoch)) return;
+      if (platform::thread_rank() == 0) {
+        const std::uint64_t theirs =
+            platform::atomic_load<relaxed, system>(ctx.on(1 - ctx.rank, seen));
+        const std::uint64_t ours = platform::atomic_load<relaxed, system>(seen);
+        forbid(p, theirs == value && ours == value);
+      }
+      if (!next_round(p, epoch)) return;
+    }
+    finish(p);
+  }
+};
+
+/// IRIW. Ranks 0 and 1 write a word each; ranks 2 and 3 read both in opposite order, with seq_cst
+/// fences between: they agree which came first.
+struct independent_reads : one_block {
+  static HIRIS_DEVICE void run(const program& p, shared&) {
+    const context& ctx = p.ctx;
+    constexpr auto relaxed = order::relaxed;
+    constexpr auto system = scope::system;
+    std::uint64_t* const x = ctx.on(0, p.word(0));
+    std::uint64_t* const y = ctx.on(1, p.word(0));
+    std::uint64_t* const late = p.word(1);  // the second read was old although the first was new
+    std::uint64_t epoch = 0;
+    for (int round = 1; round <= p.rounds; ++round) {
+      const auto value = static_cast<std::uint64_t>(round);
+      if (platform::thread_rank() == 0) {
+        if (ctx.rank < 2) {
+          platform::atomic_store<relaxed, system>(p.word(0), value);
+        } else {
+          const std::uint64_t first = platform::atomic_load<relaxed, system>(ctx.rank == 2 ? x : y);
+          fence<order::seq_cst, system>();
+          const std::uint64_t second =
+              platform::atomic_load<relaxed, system>(ctx.rank == 2 ? y : x);
+          platform::atomic_store<relaxed, system>(
+              late, first == value && second != value ? value : std::uint64_t{0});
+        }
+      }
+      if (!next_round(p, epoch)) return;
+      if (ctx.rank == 2 && platform::thread_rank() == 0)
+        forbid(p, platform::atomic_load<relaxed, system>(late) == value &&
+                      platform::atomic_load<relaxed, system>(ctx.on(3, late)) == value);
+      if (!next_round(p, epoch)) return;
+    }
+    finish(p);
+  }
+};
+
+/// CoRR and CoWR. A count that only goes up is never seen to go down, by relaxed loads of any rank,
+/// and a rank sees its own last addition. At the end no addition is lost.
+struct coherence : one_block {
+  static constexpr int additions_a_round = 6;
+  static HIRIS_DEVICE void run(const program& p, shared&) {
+    const context& ctx = p.ctx;
+    std::uint64_t* const count = ctx.on(0, p.word(0));
+    std::uint64_t epoch = 0;
+    if (platform::thread_rank() == 0) {
+      std::uint64_t last = 0;
+      for (int i = 0; i < additions_a_round * p.rounds; ++i) {
+        const std::uint64_t before = atomic_add<order::relaxed>(ctx, p.word(0), 1, 0);
+        forbid(p, before < last);
+        last = before + 1;
+        for (int look = 0; look < 7; ++look) {
+          const std::uint64_t now = platform::atomic_load<order::relaxed, scope::system>(count);
+          forbid(p, now < last);
+          last = now;
+        }
+      }
+    }
+    if (!next_round(p, epoch)) return;
+    const auto all = static_cast<std::uint64_t>(additions_a_round * p.rounds * ctx.size);
+    if (platform::thread_rank() == 0)
+      forbid(p, platform::atomic_load<order::relaxed, scope::system>(count) != all);
+    finish(p);
+  }
+};
+
+/// MP within a device: workgroup 0 stores plainly and adds, releasing at agent scope; workgroup 1
+/// polls, acquiring at agent scope, and looks. Each rank for itself.
+struct within_device : one_block {
+  static constexpr int blocks = 2;
+
+  static HIRIS_DEVICE void run(const program& p, shared&) {
+    constexpr auto agent = scope::agent;
+    const int t = platform::thread_rank();
+    std::uint64_t* const sent = p.word(0);
+    std::uint64_t* const read = p.word(1);
+    for (int round = 1; round <= p.rounds; ++round) {
+      const auto value = static_cast<std::uint64_t>(round);
+      if (platform::block_rank() == 0) {
+        if (t == 0) poll_word<order::acquire, agent>(p, read, value - 1);
+        platform::block_sync();
+        platform::store_global(p.data + t, payload(round, t));
+        platform::drain_stores();
+        platform::block_sync();
+        if (t == 0) platform::atomic_fetch_add<order::release, agent>(sent, std::uint64_t{1});
+      } else {
+        if (t == 0) poll_word<order::acquire, agent>(p, sent, value);
+        platform::block_sync();
+        const int other = (t + 65) % block_threads;
+        forbid(p, platform::load_global(p.data + other) != payload(round, other));
+        platform::block_sync();
+        if (t == 0) platform::atomic_fetch_add<order::release, agent>(read, std::uint64_t{1});
+      }
+    }
+    finish(p);
+  }
+};
+
+}  // namespace hiris::litmus

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What litmus programs share: kernels that count the forbidden outcomes that they see. The same
+/// programs run on GPUs, on the emulator, under the thread sanitizer and on the hostile fabric.
+///
+///     struct my_program : litmus::one_block {
+///       static HIRIS_DEVICE void run(const litmus::program& p, shared&) { ... forbid(p, seen); }
+///     };
+///     litmus::check<my_program>(world, rounds, litmus::run_freely);
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "hiris/atomic.hpp"
+#include "hiris/barrier.hpp"
+#include "hiris/heap.hpp"
+#include "hiris/launch.hpp"
+#include "hiris/rma.hpp"
+#include "hiris/signal.hpp"
+#include "support/device_test.hpp"
+
+namespace hiris::litmus {
+
+/// What the ranks of a program share.
+struct program {
+  context ctx;
+  int* data;                // [elems]
+  int* outcome;             // [2], this rank's: forbidden outcomes seen, rounds carried out
+  std::uint64_t* words;     // [size + 4] for atomics, each 128 bytes from the next
+  signal_counter* signals;  // [size] for the barrier between rounds, then [4] of the program
+  int rounds;
+
+  HIRIS_DEVICE std::uint64_t* word(int i) const { return words + i * 16; }
+};
+
+/// Defaults of a program: one workgroup a rank, an element of data a thread.
+struct one_block {
+  static constexpr int block_threads = 192;
+  static constexpr int blocks = 1;
+  static int elems(int /*ranks*/) { return block_threads; }
+  using params = program;
+  struct shared {};
+};
+
+/// What is sent in a round.
+HIRIS_DEVICE int payload(int round, int i) { return round * 1000 + i; }
+
+/// All threads of all ranks meet after a round.
+HIRIS_DEVICE bool next_round(const program& p, std::uint64_t& epoch) {
+  return block_barrier(p.ctx, p.signals, ++epoch) == wait_status::ok;
+}
+HIRIS_DEVICE void forbid(const program& p, bool seen) {
+  if (seen) platform::atomic_fetch_add<order::relaxed, scope::agent>(p.outcome, 1);
+}
+/// The first thread's last word; the host looks for it.
+HIRIS_DEVICE void finish(const program& p) {
+  if (platform::thread_rank() == 0 && platform::block_rank() == 0)
+    platform::store_global(p.outcome + 1, p.rounds);
+}
+
+/// Polls a word with loads of an order until it is `target`. Bounded. Caller: a thread.
+template <order Order, scope Scope>
+HIRIS_DEVICE void poll_word(const program& p, const std::uint64_t* word, std::uint64_t target) {
+  const std::uint64_t start_ns = platform::clock_ns();
+  while (platform::atomic_load<Order, Scope>(word) < target) {
+    if (platform::clock_ns() - start_ns > p.ctx.budget_ns) return forbid(p, true);
+    platform::pause();
+  }
+}
+
+/// How a launch is carried out: `enqueue` puts it on the stream.
+using runner = std::function<void(const world&, platform::stream, std::function<void()> enqueue)>;
+inline void run_freely(const world&, platform::stream, const std::function<void()>& enqueue) {
+  enqueue();
+}
+
+/// Runs a program on all ranks of a world. Collective. @return This rank's outcome.
+template <class Program>
+std::vector<int> outcome_of(const world& w, int rounds, const runner& run) {
+  const auto size = static_cast<std::size_t>(w.size());
+  symmetric_heap heap(w, {.data_bytes = 1 << 18, .signals = 64});
+  const platform::device_guard guard(w.device());
+  load_kernels<Program>(w);
+  const int elems = Program::elems(w.size());
+  const auto data = heap.allocate<int>(elems);
+  const auto outcome = heap.allocate<int>(2, 128);
+  const auto words = heap.allocate<std::uint64_t>(static_cast<std::int64_t>(16 * (size + 4)), 128);
+  const auto signals = heap.allocate_signals(w.size() + 4);
+  test::to_device(data.data(), std::vector<int>(static_cast<std::size_t>(elems), 0));
+  test::to_device(outcome.data(), std::vector<int>{0, 0});
+  test::to_device(words.data(), std::vector<std::uint64_t>(16 * (size + 4), 0));
+  const platform::owned_stream stream;
+  w.barrier("the program is set up");
+  run(w, stream, [&] {
+    launch_resident<Program>(
+        w, stream, Program::blocks,
+        {heap.device_context(), data.data(), outcome.data(), words.data(), signals.data(), rounds});
+  });
+  heap.synchronize(stream);
+  std::vector<int> seen = test::to_host(outcome.data(), 2);
+  w.barrier("the program has ended");
+  return seen;
+}
+
+/// Runs a program and expects that no forbidden outcome was seen. Collective.
+template <class Program>
+void check(const world& w, int rounds, const runner& run) {
+  const std::vector<int> seen = outcome_of<Program>(w, rounds, run);
+  EXPECT_EQ(seen[0], 0) << "forbidden outcomes on rank " << w.rank() << " of " << w.size();
+  EXPECT_EQ(seen[1], rounds) << "rounds of rank " << w.rank() << " of " << w.size();
+}
+
+}  // namespace hiris::litmus
