@@ -34,6 +34,7 @@ std::uint64_t call_after_call(const world& w, strategy s, const all_gather_gemm_
   const auto c_elems = static_cast<std::size_t>(p.m * p.n);
   const std::size_t buffers = one_buffer ? 1 : calls;
   const auto a = heap.allocate<float16>(static_cast<std::int64_t>(buffers * a_elems));
+  const auto signal = heap.allocate_signals(1);
   const platform::device_buffer<float> c(buffers * c_elems);
   std::vector<std::vector<float16>> shards;
   std::vector<std::vector<float>> results(calls, std::vector<float>(c_elems));
@@ -51,20 +52,23 @@ std::uint64_t call_after_call(const world& w, strategy s, const all_gather_gemm_
     const float* const from = c.data() + (one_buffer ? 0 : call * c_elems);
     platform::copy(results[call].data(), from, c_elems * sizeof(float), mine.stream());
   };
-  const std::uint64_t fingerprint = test::under_seed(w, seed, mine.stream(), [&] {
-    platform::fill(c.data(), std::byte{0xff}, c.size_bytes(), mine.stream());
-    for (std::size_t call = 0; call < calls; ++call) {
-      if (one_buffer) {
-        copy_in(call);
-        run(call);
-        copy_out(call);
-      } else if (call == 0) {
-        for (std::size_t each = 0; each < calls; ++each) copy_in(each);
-        for (std::size_t each = 0; each < calls; ++each) run(each);
-        for (std::size_t each = 0; each < calls; ++each) copy_out(each);
-      }
-    }
-  });
+  const std::uint64_t fingerprint =
+      test::under_seed(w, seed, mine.stream(),
+                       [&] {
+                         platform::fill(c.data(), std::byte{0xff}, c.size_bytes(), mine.stream());
+                         for (std::size_t call = 0; call < calls; ++call) {
+                           if (one_buffer) {
+                             copy_in(call);
+                             run(call);
+                             copy_out(call);
+                           } else if (call == 0) {
+                             for (std::size_t each = 0; each < calls; ++each) copy_in(each);
+                             for (std::size_t each = 0; each < calls; ++each) run(each);
+                             for (std::size_t each = 0; each < calls; ++each) copy_out(each);
+                           }
+                         }
+                       },
+                       {a.data(), signal.data()});
   heap.check();
   for (std::size_t call = 0; call < calls; ++call)
     mine.compare(results[call], call, to_string(s) + (" seed " + std::to_string(seed)));

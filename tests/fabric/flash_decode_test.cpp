@@ -36,6 +36,8 @@ void step_after_step(const world& w, flash_decode_variant v, const prepared& all
   const bool one_buffer = seed % 2 == 1;
   symmetric_heap heap(w, {.data_bytes = 1 << 20, .signals = 128});
   decode_rank<float16> mine(w, heap, all.c, v);
+  const auto block = heap.allocate<float>(1);  // in the segments of the inbox and of the signals
+  const auto signal = heap.allocate_signals(1);
   mine.fill(0);
   std::vector<decode_rank<float16>::image> images;
   for (std::uint64_t step = 0; step < steps; ++step) images.push_back(mine.image_of(step, all.c));
@@ -64,18 +66,20 @@ void step_after_step(const world& w, flash_decode_variant v, const prepared& all
     platform::copy(results[step].data(), out.data() + at(step) * q_elems, q_elems * sizeof(float16),
                    mine.stream());
   };
-  test::under_seed(w, seed, mine.stream(), [&] {
-    platform::fill(out.data(), std::byte{0xff}, out.size_bytes(), mine.stream());
-    if (!one_buffer)
-      for (std::size_t step = 0; step < steps; ++step) copy_in(step);
-    for (std::size_t step = 0; step < steps; ++step) {
-      if (one_buffer) copy_in(step);
-      run(step);
-      if (one_buffer) copy_out(step);
-    }
-    if (!one_buffer)
-      for (std::size_t step = 0; step < steps; ++step) copy_out(step);
-  });
+  test::under_seed(w, seed, mine.stream(),
+                   [&] {
+                     platform::fill(out.data(), std::byte{0xff}, out.size_bytes(), mine.stream());
+                     if (!one_buffer)
+                       for (std::size_t step = 0; step < steps; ++step) copy_in(step);
+                     for (std::size_t step = 0; step < steps; ++step) {
+                       if (one_buffer) copy_in(step);
+                       run(step);
+                       if (one_buffer) copy_out(step);
+                     }
+                     if (!one_buffer)
+                       for (std::size_t step = 0; step < steps; ++step) copy_out(step);
+                   },
+                   {block.data(), signal.data()});
   heap.check();
   for (std::size_t step = 0; step < steps; ++step)
     mine.expect(all.refs[step], results[step], {},

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <vector>
 
 #include "litmus/agreement.hpp"
 #include "litmus/messages.hpp"
@@ -22,8 +23,9 @@ using FabricLitmus = test::device_test;
 constexpr int rounds = 4;
 
 runner under(std::uint64_t seed) {
-  return [seed](const world& w, platform::stream stream, const std::function<void()>& enqueue) {
-    test::under_seed(w, seed, stream, enqueue);
+  return [seed](const world& w, platform::stream stream, const std::function<void()>& enqueue,
+                const std::vector<const void*>& in_heap) {
+    test::under_seed(w, seed, stream, enqueue, in_heap);
   };
 }
 

@@ -73,9 +73,11 @@ HIRIS_DEVICE void poll_word(const program& p, const std::uint64_t* word, std::ui
   }
 }
 
-/// How a launch is carried out: `enqueue` puts it on the stream.
-using runner = std::function<void(const world&, platform::stream, std::function<void()> enqueue)>;
-inline void run_freely(const world&, platform::stream, const std::function<void()>& enqueue) {
+/// How a launch is carried out: `enqueue` puts it on the stream. `in_heap`: what lies in the heap.
+using runner = std::function<void(const world&, platform::stream, std::function<void()> enqueue,
+                                  const std::vector<const void*>& in_heap)>;
+inline void run_freely(const world&, platform::stream, const std::function<void()>& enqueue,
+                       const std::vector<const void*>& /*in_heap*/) {
   enqueue();
 }
 
@@ -96,11 +98,12 @@ std::vector<int> outcome_of(const world& w, int rounds, const runner& run) {
   test::to_device(words.data(), std::vector<std::uint64_t>(16 * (size + 4), 0));
   const platform::owned_stream stream;
   w.barrier("the program is set up");
-  run(w, stream, [&] {
+  const auto enqueue = [&] {
     launch_resident<Program>(
         w, stream, Program::blocks,
         {heap.device_context(), data.data(), outcome.data(), words.data(), signals.data(), rounds});
-  });
+  };
+  run(w, stream, enqueue, {data.data(), signals.data()});
   heap.synchronize(stream);
   std::vector<int> seen = test::to_host(outcome.data(), 2);
   w.barrier("the program has ended");

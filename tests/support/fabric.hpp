@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "hiris/platform/runtime.hpp"
 #include "hiris/world.hpp"
@@ -65,13 +66,17 @@ inline void for_each_seed(std::uint64_t otherwise, const std::function<void(std:
 /// rank of a device of its own. On return the rank's stream is done, and so are those of all. A
 /// race fails the test.
 ///
+/// @param guarded Memory of which kernels may touch nothing but through the primitives: each
+///                allocation that one of these lies in. A kernel that does ends the program.
 /// @return The run's fingerprint: equal for runs that were alike in every step.
 inline std::uint64_t under_seed(const world& w, std::uint64_t seed, platform::stream stream,
-                                const std::function<void()>& enqueue) {
+                                const std::function<void()>& enqueue,
+                                const std::vector<const void*>& guarded = {}) {
   w.barrier("before the seed");
   if (w.rank() == 0) platform::cpu::the_turns().hold();
   w.barrier("held");
   enqueue();
+  for (const void* p : guarded) platform::cpu::guard_memory(p);
   w.barrier("enqueued");
   if (w.rank() == 0) platform::cpu::the_turns().release(seed);
   platform::synchronize(stream);
@@ -80,6 +85,7 @@ inline std::uint64_t under_seed(const world& w, std::uint64_t seed, platform::st
   if (w.rank() == 0) {
     for (const std::string& race : platform::cpu::the_fabric().races()) ADD_FAILURE() << race;
     platform::cpu::the_turns().expect_more();
+    platform::cpu::unguard_memory();
   }
   w.barrier("looked at");
   return fingerprint;

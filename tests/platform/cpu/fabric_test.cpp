@@ -14,6 +14,7 @@
 
 #include "hiris/platform/cpu/fabric_choice.hpp"
 #include "hiris/platform/cpu/fabric_memory.hpp"
+#include "hiris/platform/cpu/guard.hpp"
 #include "hiris/platform/cpu/turns.hpp"
 #include "hiris/platform/device.hpp"
 #include "hiris/platform/launch.hpp"
@@ -266,6 +267,39 @@ TEST(Fabric, RacesAreToldWithBothPlaces) {
   for (std::uint64_t seed = 1; seed <= 16; ++seed)
     told += run<way::pushed, flaw::acknowledgement>(seed).races.size();
   EXPECT_GT(told, 0u);
+}
+
+struct plain_kernel {
+  static constexpr int block_threads = 64;
+  struct params {
+    int* at;
+    bool plainly;
+  };
+  struct shared {};
+  static void run(const params& p, shared&) {
+    if (p.plainly)
+      p.at[pf::thread_rank()] = 1;
+    else
+      pf::store_global(p.at + pf::thread_rank(), 1);
+  }
+};
+
+/// Writes guarded memory. @return What came of it.
+std::vector<int> write_guarded(bool plainly) {
+  const pf::device_buffer<int> memory(64);
+  const pf::owned_stream stream;
+  pf::cpu::the_turns().hold();
+  pf::launch<plain_kernel>(stream, 1, {memory.data(), plainly});
+  pf::cpu::guard_memory(memory.data());
+  pf::cpu::the_turns().release(1);
+  stream.synchronize();
+  pf::cpu::unguard_memory();
+  return memory.to_host();
+}
+TEST(FabricDeathTest, APlainAccessToGuardedMemoryIsTold) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EQ(write_guarded(false), std::vector<int>(64, 1));
+  EXPECT_DEATH(write_guarded(true), "plain_kernel, block 0.*plain access to guarded memory");
 }
 
 TEST(Fabric, ABufferIsFreeOnlyWhenItsReaderSaysSo) {

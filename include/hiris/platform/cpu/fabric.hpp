@@ -26,6 +26,7 @@
 #include "hiris/order.hpp"
 #include "hiris/platform/cpu/access.hpp"
 #include "hiris/platform/cpu/fabric_keeper.hpp"
+#include "hiris/platform/cpu/guard.hpp"
 #include "hiris/platform/cpu/options.hpp"
 #include "hiris/platform/cpu/races.hpp"
 #include "hiris/platform/cpu/wave.hpp"
@@ -49,13 +50,13 @@ class fabric : public fabric_keeper {
   T load(const T* p, scope reach) {
     get_on();
     note(p, sizeof(T), access_kind::read, reach);
-    return look(p, reach);
+    return look(past_guard(p), reach);
   }
   template <class T>
   void store(T* p, const T& value, scope reach) {
     get_on();
     note(p, sizeof(T), access_kind::write, reach);
-    push(p, &value, sizeof(T), reach);
+    push(past_guard(p), &value, sizeof(T), reach);
     step_aside(false);
   }
 
@@ -63,18 +64,18 @@ class fabric : public fabric_keeper {
   T atomic_load(const T* p, order o, scope reach) {
     note(p, sizeof(T), access_kind::atomic_read, reach);
     if (o == order::seq_cst) drain();
-    const T value = look(p, reach);
+    const T value = look(past_guard(p), reach);
     if (acquires(o))
       acquire_at(p, reach);
     else if (lane_knowledge* me = here_knowledge())
-      me->polled = join(me->polled, races_.carried_by(here_group().knows, p, reach));
+      me->polled = join(me->polled, races_.carried_by(here_group().knows, past_guard(p), reach));
     return value;
   }
   template <class T>
   void atomic_store(T* p, const T& value, order o, scope reach) {
     note(p, sizeof(T), access_kind::atomic_write, reach);
     const shared_clock given = release_with(o, reach);
-    queued_store& s = push(p, &value, sizeof(T), reach);
+    queued_store& s = push(past_guard(p), &value, sizeof(T), reach);
     s.given = given;
     s.replaces = true;
     if (o == order::seq_cst) drain();
@@ -84,10 +85,12 @@ class fabric : public fabric_keeper {
   /// An addition that may be late, and releases nothing to memory.
   void add_without_reply(std::uint64_t* p, std::uint64_t n) {
     note(p, sizeof n, access_kind::atomic_write, scope::system);
+    p = past_guard(p);
     queued_store& s = push(p, &n, sizeof n, scope::system);
     s.addition = true;
     if (here_knowledge() != nullptr) s.given = races_.release(here_group().knows, here_thread());
     if (choose_.chance(128)) land_grain(here_group(), grain_of(p));  // overtakes stores
+    if (choose_.chance(128)) give_way(*here.current);                // for others to see
   }
 
   /// Replaces *p by change(*p) at once, past the queues of all others. @return The old value.
@@ -97,6 +100,7 @@ class fabric : public fabric_keeper {
     fabric_group& g = here_group();
     note(p, sizeof(T), access_kind::atomic_write, reach);
     const shared_clock given = release_with(o, reach);
+    p = past_guard(p);
     land_grain(g, grain_of(p));
     T old;
     if (reach == scope::system) {
@@ -112,6 +116,7 @@ class fabric : public fabric_keeper {
     }
     if (seeks_races_) races_.carry(g.knows, p, carried_to(o, reach), given, false);
     if (acquires(o)) acquire_at(p, reach);
+    step_aside(false);
     return old;
   }
 
@@ -148,7 +153,7 @@ class fabric : public fabric_keeper {
     fabric_group& g = here_group();
     memory_.acquire(g.sees, reach);
     if (lane_knowledge* me = here_knowledge())
-      me->known = join(me->known, races_.carried_by(g.knows, p, reach));
+      me->known = join(me->known, races_.carried_by(g.knows, past_guard(p), reach));
   }
 
   /// Lets others go first, now and then. @param polls Waits, perhaps, in a loop without a pause:

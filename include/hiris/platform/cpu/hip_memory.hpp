@@ -153,12 +153,12 @@ inline hipError_t enqueue_copy(void* to, const void* from, std::size_t bytes, hi
     const auto* first = static_cast<const std::byte*>(from);
     op.function = [to, staged = std::vector<std::byte>(first, first + bytes)] {
       note_copy(to, nullptr, staged.size());
-      std::memcpy(to, staged.data(), staged.size());
+      std::memcpy(past_guard(to), staged.data(), staged.size());
     };
   } else {
     op.function = [=] {
       note_copy(to, from, bytes);
-      std::memmove(to, from, bytes);
+      std::memmove(past_guard(to), past_guard(from), bytes);
     };
   }
   return enqueue(stream, std::move(op));
@@ -198,7 +198,7 @@ inline hipError_t hipMemsetAsync(void* to, int value, std::size_t bytes,
   operation op;
   op.function = [=] {
     note_copy(to, nullptr, bytes);
-    std::memset(to, value, bytes);
+    std::memset(past_guard(to), value, bytes);
   };
   return leave(enqueue(stream, std::move(op)));
 }
