@@ -133,13 +133,36 @@ TEST(Environment, MalformedValuesAreNamed) {
   expect({{"HIRIS_RANK", "4"}, {"HIRIS_SIZE", "4"}}, {"HIRIS_RANK is '4'", "0 to 3"});
   expect({{"PMI_RANK", "0"}, {"PMI_SIZE", "0"}}, {"PMI_SIZE is '0'", "from 1"});
   expect({{"SLURM_PROCID", "0"}}, {"SLURM_PROCID is set", "SLURM_NTASKS is not"});
-  expect({{"WORLD_SIZE", "2"}}, {"WORLD_SIZE is set", "RANK is not"});
+  expect({{"RANK", "0"}}, {"RANK is set", "WORLD_SIZE is not"});
+  expect({{"HIRIS_RANK", "0"}}, {"HIRIS_RANK is set", "HIRIS_SIZE is not"});
+  expect({{"HIRIS_SIZE", "2"}}, {"HIRIS_SIZE is set", "HIRIS_RANK is not"});
   expect({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "2"}}, {"LOCAL_RANK is '2'"});
   expect({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"HIRIS_TIMEOUT_S", "0"}},
          {"HIRIS_TIMEOUT_S is '0'", "1 to 86400"});
   expect({}, {"no launcher", "HIRIS_RANK", "WORLD_SIZE", "SLURM_PROCID"});
   const with_variables none({});
   EXPECT_FALSE(hiris::is_launched());
+}
+
+TEST(Environment, SizeAloneIsNoLaunch) {
+  using pairs = std::vector<std::pair<std::string, std::string>>;
+  for (const char* size : {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}) {
+    const with_variables variables(pairs{{size, "2"}});
+    EXPECT_FALSE(hiris::is_launched()) << size;
+    expect_error(errc::invalid_argument, -1, {"no launcher"}, [] { read_environment(); });
+  }
+  {
+    const with_variables in_an_allocation({{"SLURM_NTASKS", "4"},
+                                           {"SLURM_NNODES", "1"},
+                                           {"WORLD_SIZE", "4"},
+                                           {"PMI_RANK", "1"},
+                                           {"PMI_SIZE", "2"}});
+    EXPECT_EQ(read_environment().launcher, "PMI");
+  }
+  for (const char* half : {"RANK", "SLURM_PROCID", "HIRIS_RANK", "HIRIS_SIZE"}) {
+    const with_variables variables(pairs{{half, "1"}});
+    EXPECT_TRUE(hiris::is_launched()) << half;  // so that a program stops at the error
+  }
 }
 
 TEST(Environment, MissingVariablesAreNamed) {

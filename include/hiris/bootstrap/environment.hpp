@@ -10,6 +10,9 @@
 /// | PMI       | PMI_RANK, PMI_SIZE                         | MPI_LOCALNRANKS is size       |
 /// | Slurm     | SLURM_PROCID, SLURM_NTASKS                 | SLURM_NNODES is 1             |
 ///
+/// A size without a rank is no launch: the shell of a Slurm allocation has SLURM_NTASKS, for one. A
+/// rank without a size, and half of hiris's own pair, are errors.
+///
 /// Rank 0 listens at HIRIS_ADDR, else MASTER_ADDR, else the loopback (if the ranks may be on one
 /// host), on port HIRIS_PORT, else MASTER_PORT + 1 (torchrun itself listens on MASTER_PORT).
 /// HIRIS_TOKEN is a secret that all ranks share, at least 16 bytes: needed for more than one rank,
@@ -52,6 +55,12 @@ struct launcher_variables {
   const char* local_rank;
   const char* local_size;  ///< Ranks on this host, or null.
   const char* hosts;       ///< Number of hosts, or null.
+
+  /// Whether this launcher started the process, or something half like it. A size alone counts only
+  /// for hiris's own: others are also set where nobody is a rank.
+  bool started_this() const {
+    return variable(rank) || (std::string_view(launcher) == "hiris" && variable(size));
+  }
 };
 
 inline constexpr std::array<launcher_variables, 5> launchers = {{
@@ -75,25 +84,27 @@ struct environment {
   std::chrono::milliseconds time_limit = default_time_limit;  ///< Of every step of set-up.
 };
 
-/// Whether a launcher's variables are there, so that this process is a rank.
+/// Whether a launcher's variables are there, so that this process is a rank: read_environment()
+/// then reads them, or says what is wrong with them.
 inline bool is_launched() {
   for (const detail::launcher_variables& v : detail::launchers)
-    if (detail::variable(v.rank) || detail::variable(v.size)) return true;
+    if (v.started_this()) return true;
   return false;
 }
 
 /// Reads rank and size.
 ///
-/// @throws errc::invalid_argument naming variable, value and what is allowed: no launcher, half of
-///         a pair, not a number, a rank that is not below the size.
+/// @throws errc::invalid_argument naming variable, value and what is allowed: no launcher, a rank
+///         without a size, HIRIS_SIZE without HIRIS_RANK, not a number, a rank that is not below
+///         the size.
 inline environment read_environment() {
   constexpr long long most = std::numeric_limits<std::int32_t>::max();
   std::string names;
   for (const detail::launcher_variables& v : detail::launchers) {
     names += (names.empty() ? "" : "; ") + std::string(v.rank) + " and " + v.size;
+    if (!v.started_this()) continue;
     const bool has_rank = detail::variable(v.rank).has_value();
     const bool has_size = detail::variable(v.size).has_value();
-    if (!has_rank && !has_size) continue;
     if (has_rank != has_size)
       throw error(errc::invalid_argument, -1,
                   std::string(has_rank ? v.rank : v.size) + " is set, but " +

@@ -53,7 +53,9 @@ struct launch_options {
 
 /// How a launch ended.
 struct launch_outcome {
-  int rank = -1;     ///< The first that failed; -1: none.
+  /// The first that ended with a failure; -1: none. Not always the one that caused it: a rank that
+  /// hangs, or is stopped, is outlived by those that report it.
+  int rank = -1;
   int status = 0;    ///< Its exit status; 128 + number of the signal that ended it.
   std::string text;  ///< A sentence about it.
   bool ok() const noexcept { return rank < 0; }
