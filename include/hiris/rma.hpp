@@ -6,9 +6,9 @@
 /// copy is meant. Nothing here synchronises: a peer learns of a store by a signal (signal.hpp), and
 /// what a peer wrote may be loaded after a wait. Any rank may be named, the caller's own included.
 ///
-///     store(ctx, inbox, value, to);                       // one element into the inbox of rank
-///     `to` block_put(ctx, inbox, tile, to, n_elems);           // the whole workgroup, 16 bytes a
-///     thread block_notify_peer_stores(ctx, ready, to);           // now they may know
+///     store(ctx, inbox, value, to);              // one element into the inbox of rank `to`
+///     block_put(ctx, inbox, tile, to, n_elems);  // the whole workgroup, 16 bytes a thread
+///     block_notify_peer_stores(ctx, ready, to);  // now rank `to` may know
 #pragma once
 
 #include <cstddef>

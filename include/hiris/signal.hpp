@@ -31,8 +31,7 @@ inline constexpr int any_rank = -1;
 /// How a wait ended.
 enum class [[nodiscard]] wait_status : std::uint8_t{
     ok,        ///< The target was reached; all that was sent before those arrivals is visible.
-    timed_out  ///< The budget ran out; nothing may be assumed of the data. The fault record says
-               ///< who.
+    timed_out  ///< The budget ran out: assume nothing of the data. The fault record says who.
 };
 
 // ---------------------------------------------------------------------------------------- ordering
@@ -148,8 +147,8 @@ HIRIS_DEVICE void block_notify_peer_stores(const context& ctx, signal_counter* a
   signal_counter* const theirs = ctx.on(to, at);  // before the drain, which hides the look-up
   platform::drain_stores();  // a workgroup barrier alone leaves other waves' stores in flight
   platform::block_sync();
-  if (platform::thread_rank() ==
-      0) {  // amd: relaxed, since the drained stores were written through
+  if (platform::thread_rank() == 0) {
+    // amd: relaxed, since the drained stores were written through
     platform::publish_add<scope::system>(&theirs->arrivals, count);
     platform::count(platform::counter::signals, 1);
   }

@@ -26,7 +26,7 @@ namespace hiris {
 
 /// What can be tuned. The same on all ranks, except where it says so.
 struct all_gather_gemm_options {
-  int ship_blocks_a_peer = 8;     ///< Workgroups that ship to each peer (8: see performance docs).
+  int ship_blocks_a_peer = 8;     ///< Workgroups that ship to each peer; 8 is not tuned.
   std::uint64_t first_epoch = 0;  ///< For tests of the wrap: the count of calls before the first.
 };
 

@@ -39,11 +39,14 @@
 namespace hiris {
 
 /// A rank's cache, in its device memory, aligned to 16 bytes. Null where it has no keys at all.
+///
+/// Keys and values have one layout: [batch, kv_heads, max_kv_len, head_dim] if the cache is
+/// contiguous, [pages, page_size, kv_heads, head_dim] if it is paged.
 template <class T>
 struct kv_cache {
-  const T* k;  ///< [batch, kv_heads, max_kv_len, head_dim], or pages of
-  const T* v;  ///< [pages, page_size, kv_heads, head_dim].
-  const std::int32_t* block_table = nullptr;  ///< [batch, max_pages], if the cache is paged.
+  const T* k;
+  const T* v;
+  const std::int32_t* block_table = nullptr;  ///< [batch, max_pages] if paged, else null.
 };
 
 /// The op of one rank. Its heap must outlive it. One host thread at a time.

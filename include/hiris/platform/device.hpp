@@ -5,22 +5,20 @@
 /// Names of hiris::platform, the same on amd, cuda and cpu. docs/porting.md has the whole contract.
 ///
 ///     namespace pf = hiris::platform;
-///     const std::uint64_t vote = pf::wave_ballot(x > 0);           // all lanes of the wave,
-///     converged pf::peer_store(to + pf::thread_rank(), value);               // 16 bytes, written
-///     through pf::drain_stores();                                          // every wave ...
-///     pf::block_sync();                                            // ... before one thread tells
+///     const std::uint64_t vote = pf::wave_ballot(x > 0);   // all lanes of the wave, converged
+///     pf::peer_store(to + pf::thread_rank(), value);       // up to 16 bytes, written through
+///     pf::drain_stores();                                  // every wave ...
+///     pf::block_sync();                                    // ... before one thread tells
 ///     if (pf::thread_rank() == 0) pf::publish_add<scope::system>(&arrivals, 1);
 ///
 /// Ranks       int thread_rank() lane_rank() wave_rank() block_rank() block_count()
-/// block_threads();
-///             constexpr int wave_size. A block is one-dimensional.
+///             block_threads(); constexpr int wave_size. A block is one-dimensional.
 /// Rendezvous  block_sync() wave_sync() block_any(bool); wave_shuffle(v, lane)
 ///             wave_shuffle_xor(v, mask) wave_ballot(bool). All lanes that have not ended take
 ///             part. A shuffle moves any trivially copyable type; lane numbers wrap at wave_size.
-/// Atomics     atomic_load atomic_store atomic_exchange atomic_compare_exchange and
-/// atomic_fetch_add
-///             sub and or xor min max <order, scope>; fence<order, scope>(). Order and scope are
-///             written at every call.
+/// Atomics     atomic_load atomic_store atomic_exchange atomic_compare_exchange and atomic_fetch_
+///             add sub and or xor min max, all <order, scope>; fence<order, scope>(). Order and
+///             scope are written at every call.
 /// Publishing  drain_stores(): what publish_add needs of every thread that has stored;
 ///             publish_add<scope>(p, n): the signal that follows drain_stores() and block_sync();
 ///             complete_stores(): this wave's stores are complete at system scope.

@@ -9,8 +9,10 @@
 /// | HIRIS_CPU_DEVICES       | 8       | number of emulated devices, 0 to 64                     |
 /// | HIRIS_CPU_COMPUTE_UNITS | 8       | compute units a device, 1 to 1024                       |
 /// | HIRIS_CPU_MEMORY_BYTES  | 16 GiB  | device memory a device; pages are only used when touched |
-/// | HIRIS_CPU_FABRIC_SEED   | 0       | other than 0: a hostile fabric (fabric.hpp), with this
-/// seed |
+/// | HIRIS_CPU_FABRIC_SEED   | 0       | other than 0: the seed of a hostile fabric (fabric.hpp) |
+///
+/// For a value that is malformed or out of range the default is used, and a line on stderr says
+/// what is allowed: the emulator ends no program for a setting.
 ///
 /// A compute unit holds 2048 threads and 64 KiB of workgroup memory, as one of CDNA does. Under the
 /// thread sanitizer the defaults are 4 devices of 1 unit of 1024 threads.
