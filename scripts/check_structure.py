@@ -9,7 +9,7 @@
 The rules: vendor words and #if only where they belong, includes point downwards, every header has a
 test and stands in docs/index.md, no file over 400 lines or 100
 columns, licence line first, one version everywhere,
-the kernel in the README is the one that is compiled, no path of a developer's machine.
+the kernel and the recipes in the README are those that are compiled, no path of a developer's machine.
 """
 import argparse
 import pathlib
@@ -214,13 +214,13 @@ class Checker:
                      f"{changelog and changelog.group(1)}, {cmake and cmake.group(1)}")
 
     def check_quote(self):
-        """The README's C++ block with '// from FILE' above it is that file's [readme] part."""
-        for match in re.finditer(r"<!-- from (\S+) -->\n```cpp\n(.*?)```", self.text("README.md"), re.S):
+        """A block of the README with 'from FILE' above it is that file's [readme] part."""
+        for match in re.finditer(r"<!-- from (\S+) -->\n```\w+\n(.*?)```", self.text("README.md"), re.S):
             name, quote = match.groups()
             source = self.text(name) if name in self.files else ""
-            part = re.search(r"// \[readme\]\n(.*?)// \[/readme\]", source, re.S)
+            part = re.search(r"(?://|#) \[readme\]\n(.*?)(?://|#) \[/readme\]", source, re.S)
             if not part or part.group(1) != quote:
-                self.say("quote", "README.md", f"its kernel is not the [readme] part of {name}")
+                self.say("quote", "README.md", f"it does not quote the [readme] part of {name}")
 
     def check_machine(self):
         for name in self.files:

@@ -1,0 +1,7 @@
+# [readme]
+include(hiris/cmake/HirisPlatform.cmake)   # enables the platform's language for your targets, too
+add_subdirectory(hiris)
+add_executable(mine mine.cpp)
+set_source_files_properties(mine.cpp PROPERTIES LANGUAGE ${HIRIS_LANGUAGE})   # HIP, CUDA or CXX
+target_link_libraries(mine PRIVATE hiris::hiris)
+# [/readme]
