@@ -287,36 +287,32 @@ void acquire_after(const T* p) {
 template <class T>
 T peer_load(const T* p) {
   cpu::require_access<T>();
-  cpu::note_read(p, sizeof(T));
-  if (cpu::goes_through_fabric(p)) [[unlikely]]
-    return cpu::the_fabric().load(p, scope::system);
+  if (cpu::accesses_watched.load(std::memory_order_relaxed)) [[unlikely]]
+    return cpu::watched_load<scope::system>(p);
   return cpu::load_plain(p);
 }
 
 template <class T>
 void peer_store(T* p, std::type_identity_t<T> v) {
   cpu::require_access<T>();
-  cpu::note_write(p, sizeof(T));
-  if (cpu::goes_through_fabric(p)) [[unlikely]]
-    return cpu::the_fabric().store(p, v, scope::system);
+  if (cpu::accesses_watched.load(std::memory_order_relaxed)) [[unlikely]]
+    return cpu::watched_store<scope::system, T>(p, v);
   cpu::store_plain(p, v);
 }
 
 template <class T>
 T load_global(const T* p) {
   cpu::require_access<T>();
-  cpu::note_read(p, sizeof(T));
-  if (cpu::goes_through_fabric(p)) [[unlikely]]
-    return cpu::the_fabric().load(p, scope::workgroup);
+  if (cpu::accesses_watched.load(std::memory_order_relaxed)) [[unlikely]]
+    return cpu::watched_load<scope::workgroup>(p);
   return cpu::load_plain(p);
 }
 
 template <class T>
 void store_global(T* p, std::type_identity_t<T> v) {
   cpu::require_access<T>();
-  cpu::note_write(p, sizeof(T));
-  if (cpu::goes_through_fabric(p)) [[unlikely]]
-    return cpu::the_fabric().store(p, v, scope::workgroup);
+  if (cpu::accesses_watched.load(std::memory_order_relaxed)) [[unlikely]]
+    return cpu::watched_store<scope::workgroup, T>(p, v);
   cpu::store_plain(p, v);
 }
 

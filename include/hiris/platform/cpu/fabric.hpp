@@ -34,7 +34,6 @@
 namespace hiris::platform::cpu {
 
 /// Whether this process has a hostile fabric. It is decided with the first device.
-inline constinit std::atomic<bool> fabric_decided{false};
 inline bool fabric_enabled() { return fabric_decided.load(std::memory_order_relaxed); }
 
 constexpr bool acquires(order o) { return o != order::relaxed && o != order::release; }
@@ -257,11 +256,26 @@ inline void note_copy(const void* to, const void* from, std::size_t bytes) {
 /// Whether the calling lane's access to `p` is the fabric's to carry out.
 ///
 /// @param polls It may be one of many that wait for a change.
-inline bool goes_through_fabric(const void* p, bool polls = false) {
-  if (!fabric_enabled() || here.current == nullptr || owner_of(p) == -1) [[likely]]
-    return false;
+[[gnu::noinline, gnu::cold]] inline bool fabric_takes(const void* p, bool polls) {
+  if (here.current == nullptr || owner_of(p) == -1) return false;
   the_fabric().step_aside(polls);
   return true;
+}
+inline bool goes_through_fabric(const void* p, bool polls = false) {
+  return fabric_enabled() && fabric_takes(p, polls);
+}
+
+/// Accesses that are not atomic, where somebody watches them.
+template <scope Reach, class T>
+[[gnu::noinline, gnu::cold]] T watched_load(const T* p) {
+  note_read(p, sizeof(T));
+  return goes_through_fabric(p) ? the_fabric().load(p, Reach) : load_plain(p);
+}
+template <scope Reach, class T>
+[[gnu::noinline, gnu::cold]] void watched_store(T* p, const T& value) {
+  note_write(p, sizeof(T));
+  if (goes_through_fabric(p)) return the_fabric().store(p, value, Reach);
+  store_plain(p, value);
 }
 
 }  // namespace hiris::platform::cpu

@@ -31,6 +31,7 @@ class device_set {
  public:
   explicit device_set(int count) {
     fabric_decided = count > 0 && the_options().fabric_seed != 0;
+    if (fabric_decided) accesses_watched = true;
     for (int i = 0; i < count; ++i) devices_.push_back(std::make_unique<executor>(i));
     if (fabric_enabled())
       for (const auto& device : devices_) the_turns().add(device.get());

@@ -41,6 +41,10 @@ struct alignas(64) device_counters {
 
 inline std::array<device_counters, 64> all_counters;
 inline std::atomic<bool> statistics_enabled{false};
+/// Whether accesses are anybody's business, so that one branch asks for all: statistics, or a
+/// hostile fabric.
+inline constinit std::atomic<bool> accesses_watched{false};
+inline constinit std::atomic<bool> fabric_decided{false};
 
 /// Number of a launch, for the shadow memory: the device and a few bits of its count; never 0.
 inline std::uint16_t count_launch(int device) {
@@ -54,6 +58,7 @@ inline std::uint16_t count_launch(int device) {
 /// Counting costs time; it is off until asked for.
 inline void enable_statistics(bool enabled) {
   if (!statistics_enabled.exchange(enabled) && enabled) the_shadow().clear();
+  accesses_watched = enabled || fabric_decided;
 }
 
 /// Sets the counts of a device to 0. The device should be idle.
