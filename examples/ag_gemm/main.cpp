@@ -7,8 +7,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,16 +35,17 @@ bool run_rank(std::shared_ptr<hiris::bootstrap> boot, const options& o, shared_c
 /// Threads share the case of this process.
 example::program with_threads(const options& o, std::optional<shared_case>& data) {
   data.emplace(o, -1, o.ranks);
-  return {"ag_gemm", o.ranks, false, [&](std::shared_ptr<hiris::bootstrap> boot) {
+  return {"ag_gemm", o.ranks, o.ranks_given, false, [&](std::shared_ptr<hiris::bootstrap> boot) {
             return run_rank(std::move(boot), o, *data);
           }};
 }
 
 /// A rank that was launched finds the memory file of its parent, if that is this program.
 example::program with_processes(const options& o) {
-  return {"ag_gemm", o.ranks, true, [&](std::shared_ptr<hiris::bootstrap> boot) {
+  return {"ag_gemm", o.ranks, o.ranks_given, true, [&](std::shared_ptr<hiris::bootstrap> boot) {
             options mine = o;
             mine.ranks = boot->size();
+            mine.processes = true;
             const char* file = std::getenv(memory_variable);
             shared_case data(mine, file == nullptr ? -1 : std::atoi(file),
                              file == nullptr ? 1 : mine.ranks);
@@ -50,9 +53,19 @@ example::program with_processes(const options& o) {
           }};
 }
 
+/// A memory file for the operands, which the ranks inherit.
+///
+/// @throws errc::out_of_memory naming the bytes.
+int memory_file(const options& o) {
+  const std::int64_t n_bytes = shared_case::bytes_of(o);
+  const int file = memfd_create("ag_gemm", 0);
+  if (file < 0 || ftruncate(file, n_bytes) != 0) throw shared_memory::no_room(n_bytes);
+  return file;
+}
+
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   int status = 0;
   const std::optional<options> o = parse(argc, argv, strategy_names(), status);
   if (!o) return status;
@@ -63,12 +76,10 @@ int main(int argc, char** argv) {
   }
   example::program p = with_processes(*o);
   if (is_parent) {
-    const int file = memfd_create("ag_gemm", 0);  // the ranks inherit it
-    if (file < 0 || ftruncate(file, shared_case::bytes_of(*o)) != 0) {
-      std::perror("ag_gemm: no memory file for the operands");
-      return example::failed;
-    }
-    p.variables = {std::string(memory_variable) + "=" + std::to_string(file)};
+    p.variables = {std::string(memory_variable) + "=" + std::to_string(memory_file(*o))};
   }
   return example::run_program(p, argc, argv);
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "ag_gemm: %s\n", e.what());
+  return example::failed;
 }

@@ -19,6 +19,7 @@ enum class layout : std::uint8_t { kn, nk };
 /// The command line, with defaults that take seconds on the emulator.
 struct options {
   int ranks = 8;
+  bool ranks_given = false;  ///< By the user, so that a launcher may contradict.
   std::int64_t m = 64;
   std::int64_t n = 512;
   std::int64_t k = 2048;
@@ -35,7 +36,7 @@ struct options {
 
 /// Reads the command line. Returns nothing after `--help` or a mistake, with the exit status.
 ///
-/// @param known  The strategies that `--strategy` accepts besides "all".
+/// @param known  The strategies that "all" runs; `--strategy` accepts them and "automatic".
 std::optional<options> parse(int argc, char** argv, const std::vector<std::string>& known,
                              int& exit_status);
 

@@ -25,6 +25,7 @@
 #include "report.hpp"
 #include "shared_case.hpp"
 #include "strategies.hpp"
+#include "support/devices.hpp"
 #include "support/progress.hpp"
 
 namespace ag_gemm {
@@ -47,9 +48,11 @@ class rank_runner {
   /// Runs everything. Returns whether all was correct; rank 0 prints.
   bool run() {
     const bool speaks = world_.rank() == 0;
+    allocate();
     fill();
-    const hiris::platform::device_info device = hiris::platform::describe(world_.device());
-    if (speaks && !options_.json) print_header(options_, device.name, devices());
+    const setting on{example::kind_of_device(world_), example::number_of_devices(world_),
+                     hiris::to_string(hiris::choose_strategy(problem()))};
+    if (speaks && !options_.json) print_header(options_, on);
 
     std::vector<result> results;
     bool correct = true;
@@ -59,7 +62,7 @@ class rank_runner {
       results.push_back(r);
       if (speaks && !options_.json) example::print_row(name, r);
     }
-    if (speaks && options_.json) print_json(options_, device.name, devices(), results);
+    if (speaks && options_.json) print_json(options_, on, results);
     return correct;
   }
 
@@ -84,16 +87,16 @@ class rank_runner {
     return shards;
   }
 
-  /// Different devices that the ranks use.
-  int devices() const {
-    int n = 0;
-    for (std::size_t r = 0; r < world_.peers().size(); ++r) {
-      bool seen = false;
-      for (std::size_t q = 0; q < r; ++q)
-        seen = seen || world_.peers()[q].same_device(world_.peers()[r]);
-      n += seen ? 0 : 1;
-    }
-    return n;
+  hiris::all_gather_gemm_problem problem() const { return {options_.m, options_.n, shards_}; }
+
+  /// Before anything is filled, so that a problem without room fails at once.
+  void allocate() {
+    const std::int64_t longest = *std::max_element(shards_.begin(), shards_.end());
+    a_ = heap_.allocate<T>(options_.m * longest);  // in the heap, since pull reads it where it is
+    world_.collectively("allocation of B and C", [&] {
+      b_ = hiris::platform::device_buffer<T>(static_cast<std::size_t>(options_.k * options_.n));
+      c_ = hiris::platform::device_buffer<T>(static_cast<std::size_t>(options_.m * options_.n));
+    });
   }
 
   void fill() {
@@ -108,10 +111,6 @@ class rank_runner {
       world_.barrier("computing the reference");
     }
     const progress step("copying A and B to the devices", world_.rank() == 0);
-    const std::int64_t longest = *std::max_element(shards_.begin(), shards_.end());
-    a_ = heap_.allocate<T>(options_.m * longest);  // in the heap, since pull reads it where it is
-    b_ = hiris::platform::device_buffer<T>(static_cast<std::size_t>(options_.k * options_.n));
-    c_ = hiris::platform::device_buffer<T>(static_cast<std::size_t>(options_.m * options_.n));
     b_.copy_from(reinterpret_cast<const T*>(data_.b()));
     std::vector<T> shard(static_cast<std::size_t>(options_.m * own_k()));
     std::int64_t begin = 0;
@@ -126,7 +125,7 @@ class rank_runner {
   std::int64_t own_k() const { return shards_[static_cast<std::size_t>(world_.rank())]; }
 
   result run_strategy(const std::string& name) {
-    hiris::all_gather_gemm<T, B> op(heap_, {options_.m, options_.n, shards_}, strategy_of(name));
+    hiris::all_gather_gemm<T, B> op(heap_, problem(), strategy_of(name));
     result r{};
     const int iterations = timed_calls();
     std::vector<double> times;

@@ -11,11 +11,17 @@
 
 namespace ag_gemm {
 
+/// What the command line does not say.
+struct setting {
+  std::string device;     ///< Kind of device.
+  int devices;            ///< Different ones that the ranks use.
+  std::string automatic;  ///< The strategy that `automatic` is for this problem.
+};
+
 /// One line that says what is run, on what, and the names of the columns.
-void print_header(const options& o, const std::string& device, int devices);
+void print_header(const options& o, const setting& on);
 
 /// Everything as one JSON object.
-void print_json(const options& o, const std::string& device, int devices,
-                const std::vector<example::result>& results);
+void print_json(const options& o, const setting& on, const std::vector<example::result>& results);
 
 }  // namespace ag_gemm

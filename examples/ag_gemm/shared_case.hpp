@@ -12,12 +12,15 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
-#include <new>
+#include <string>
 #include <thread>
 
+#include "hiris/error.hpp"
 #include "hiris/platform/float16.hpp"
 #include "options.hpp"
 #include "reference.hpp"
@@ -32,15 +35,23 @@ inline constexpr const char* memory_variable = "AG_GEMM_MEMORY_FD";
 class shared_memory {
  public:
   /// @param file A memory file, or -1 to share with threads of this process only.
+  /// @throws errc::out_of_memory naming the bytes.
   shared_memory(std::int64_t n_bytes, int file)
       : n_bytes_(static_cast<std::size_t>(n_bytes)),
         data_(mmap(nullptr, n_bytes_, PROT_READ | PROT_WRITE,
                    (file < 0 ? MAP_ANONYMOUS : 0) | MAP_SHARED | MAP_NORESERVE, file, 0)) {
-    if (data_ == MAP_FAILED) throw std::bad_alloc();
+    if (data_ == MAP_FAILED) throw no_room(n_bytes);
   }
   ~shared_memory() { munmap(data_, n_bytes_); }
   shared_memory(const shared_memory&) = delete;
   shared_memory& operator=(const shared_memory&) = delete;
+
+  /// What to throw after a call that has set errno.
+  static hiris::error no_room(std::int64_t n_bytes) {
+    return {hiris::errc::out_of_memory, -1,
+            "the operands and the reference need " + std::to_string(n_bytes) +
+                " bytes of the host's memory: " + std::strerror(errno)};
+  }
 
   template <class T>
   T* at(std::int64_t offset_bytes) const {
@@ -61,7 +72,17 @@ class shared_case {
       : options_(o), sharers_(sharers), memory_(bytes_of(o), file) {}
 
   /// A, B and, with --verify, the reference, each on pages of its own.
+  ///
+  /// @throws errc::invalid_argument naming the sizes, if 62 bits do not count the bytes.
   static std::int64_t bytes_of(const options& o) {
+    const double m = static_cast<double>(o.m), n = static_cast<double>(o.n),
+                 k = static_cast<double>(o.k);
+    if (2 * m * k + 2 * k * n + 8 * m * n > 0x1p62)
+      throw hiris::error(hiris::errc::invalid_argument, -1,
+                         "m, n and k are " + std::to_string(o.m) + ", " + std::to_string(o.n) +
+                             " and " + std::to_string(o.k) +
+                             ": A, B and the reference would have more than 2^62 bytes, which is "
+                             "the most allowed");
     return b_offset(o) + pages(2 * o.k * o.n) + (o.verify ? 8 * o.m * o.n : 0);
   }
 

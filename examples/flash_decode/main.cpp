@@ -19,11 +19,13 @@ int main(int argc, char** argv) {
   if (!o) return status;
   return example::run_program({.name = "flash_decode",
                                .ranks = o->ranks,
+                               .ranks_given = o->ranks_given,
                                .processes = o->processes,
                                .rank =
                                    [&](std::shared_ptr<hiris::bootstrap> boot) {
                                      options mine = *o;
                                      mine.ranks = boot->size();
+                                     mine.processes = hiris::is_launched();
                                      return rank_runner(std::move(boot), mine).run();
                                    }},
                               argc, argv);

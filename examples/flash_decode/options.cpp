@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "support/checks.hpp"
+
 namespace flash_decode_example {
 
 std::vector<std::string> variant_names() {
@@ -20,15 +22,19 @@ std::optional<options> parse(int argc, char** argv, int& exit_status) {
   std::vector<std::string> allowed = variant_names();
   allowed.emplace_back("all");
   std::string launch = "threads";
-  const auto size = CLI::Range(std::int64_t{1}, std::int64_t{1} << 30);
+  const auto heads = CLI::Range(1, 1024);
   const auto size_or_0 = CLI::Range(std::int64_t{0}, std::int64_t{1} << 30);
 
-  app.add_option("--ranks", o.ranks, "Ranks; they share devices when there are fewer")
-      ->check(CLI::Range(1, 64));
-  app.add_option("--batch", o.batch, "Sequences")->check(size);
-  app.add_option("--q-heads", o.q_heads, "Query heads")->check(size);
-  app.add_option("--kv-heads", o.kv_heads, "KV heads; must divide the query heads")->check(size);
-  app.add_option("--head-dim", o.head_dim, "64 to 256, a multiple of 16")->check(size);
+  const CLI::Option* const ranks =
+      app.add_option(
+             "--ranks", o.ranks,
+             "Ranks, unless a launcher says how many; they share devices when there are fewer")
+          ->check(CLI::Range(1, 64));
+  app.add_option("--batch", o.batch, "Sequences")->check(CLI::Range(1, 256));
+  app.add_option("--q-heads", o.q_heads, "Query heads")->check(heads);
+  app.add_option("--kv-heads", o.kv_heads, "KV heads; must divide the query heads")->check(heads);
+  app.add_option("--head-dim", o.head_dim, "Elements of a query, key or value")
+      ->check(example::multiple(16, 64, 256));
   app.add_option("--kv-len", o.kv_len, "Keys of a sequence, of all ranks together")
       ->check(size_or_0);
   app.add_option("--page-size", o.page_size, "Keys of a page; 0: a contiguous cache")
@@ -46,7 +52,7 @@ std::optional<options> parse(int argc, char** argv, int& exit_status) {
   app.add_flag("--arrival-order", o.arrival_order,
                "Fold the ranks as they come, not in their order");
   app.add_option("--wait-budget", o.wait_budget_s, "Longest wait in a kernel, in seconds")
-      ->check(CLI::Range(0.001, 86400.0));
+      ->check(example::seconds_of_a_wait());
   app.option_defaults()->always_capture_default(false);
   app.add_option("--iterations", o.iterations,
                  "Timed samples after the checked call; 0 times the checked call itself "
@@ -59,6 +65,7 @@ std::optional<options> parse(int argc, char** argv, int& exit_status) {
     exit_status = app.exit(e);
     return std::nullopt;
   }
+  o.ranks_given = ranks->count() > 0;
   o.processes = launch == "processes";
   for (const std::string& name : o.variants) {
     if (name == "all") {

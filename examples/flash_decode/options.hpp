@@ -13,6 +13,7 @@ namespace flash_decode_example {
 /// The command line, with defaults that take seconds on the emulator.
 struct options {
   int ranks = 8;
+  bool ranks_given = false;  ///< By the user, so that a launcher may contradict.
   std::int64_t batch = 1;
   std::int64_t q_heads = 24;
   std::int64_t kv_heads = 2;

@@ -21,6 +21,7 @@
 #include "operands.hpp"
 #include "options.hpp"
 #include "report.hpp"
+#include "support/devices.hpp"
 
 namespace flash_decode_example {
 
@@ -51,8 +52,9 @@ class rank_runner {
     operands_.emplace(world_, options_);
     if (options_.verify) operands_->compute_reference();
     world_.barrier("operands");
-    const std::string device = hiris::platform::describe(world_.device()).name;
-    if (speaks && !options_.json) print_header(options_, device, devices());
+    const std::string device = example::kind_of_device(world_);
+    const int devices = example::number_of_devices(world_);
+    if (speaks && !options_.json) print_header(options_, device, devices);
     std::vector<result> results;
     bool correct = true;
     for (const std::string& name : options_.variants) {
@@ -61,7 +63,7 @@ class rank_runner {
       results.push_back(r);
       if (speaks && !options_.json) print_row(name, r);
     }
-    if (speaks && options_.json) print_json(options_, device, devices(), results);
+    if (speaks && options_.json) print_json(options_, device, devices, results);
     return correct;
   }
 
@@ -69,17 +71,6 @@ class rank_runner {
   using op_type = operands::op_type;
   using clock = std::chrono::steady_clock;
   static constexpr int calls_a_sample = 10;
-
-  int devices() const {
-    int n = 0;
-    for (std::size_t r = 0; r < world_.peers().size(); ++r) {
-      bool seen = false;
-      for (std::size_t q = 0; q < r; ++q)
-        seen = seen || world_.peers()[q].same_device(world_.peers()[r]);
-      n += seen ? 0 : 1;
-    }
-    return n;
-  }
 
   result run_variant(hiris::flash_decode_variant variant) {
     op_type op(heap_, operands_->problem(), variant, {.splits = options_.splits});

@@ -2,8 +2,8 @@
 /// @file
 /// Runs a program on ranks: threads of it, copies of it, or what a launcher has started of it.
 ///
-///     return run_program({.name = "ag_gemm", .ranks = 8, .processes = false, .rank = work}, argc,
-///                        argv);
+///     return run_program({.name = "ag_gemm", .ranks = 8, .ranks_given = false, .processes = false,
+///                         .rank = work}, argc, argv);
 #pragma once
 
 #include <atomic>
@@ -35,8 +35,9 @@ inline constexpr std::chrono::minutes step_limit(15);
 /// What is to be run, and how.
 struct program {
   const char* name;
-  int ranks;       ///< Unless a launcher says how many.
-  bool processes;  ///< Copies of the program instead of threads.
+  int ranks;         ///< Unless a launcher says how many.
+  bool ranks_given;  ///< The user named that number: rank 0 says so if a launcher's differs.
+  bool processes;    ///< Copies of the program instead of threads.
   /// What each rank does. Returns whether all was correct on all ranks.
   std::function<bool(std::shared_ptr<hiris::bootstrap>)> rank;
   std::vector<std::string> variables = {};  ///< For the copies' environment, "NAME=value".
@@ -72,13 +73,17 @@ inline int run_processes(const program& p, int argc, char** argv) {
 
 /// This process is a rank: of run_processes, or of mpirun, torchrun, srun.
 inline int run_launched(const program& p) {
-  const int rank = hiris::read_environment().rank;
+  const hiris::environment e = hiris::read_environment();
+  const int rank = e.rank;
+  if (rank == 0 && p.ranks_given && e.size != p.ranks)
+    std::fprintf(stderr, "%s: --ranks is %d, but there are %d ranks, as %s says\n", p.name, p.ranks,
+                 e.size, e.launcher.c_str());
   try {
     return p.rank(hiris::join_environment()) ? 0 : wrong_result;
-  } catch (const hiris::error& e) {
+  } catch (const hiris::error& error) {
     // All ranks throw what one found out: that one says so, or rank 0 if it cannot.
-    const bool mine = e.rank() < 0 || e.rank() == rank;
-    if (mine || (rank == 0 && e.code() == hiris::errc::bootstrap_failed)) throw;
+    const bool mine = error.rank() < 0 || error.rank() == rank;
+    if (mine || (rank == 0 && error.code() == hiris::errc::bootstrap_failed)) throw;
     return failed;
   }
 }
