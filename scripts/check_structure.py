@@ -148,6 +148,20 @@ class Checker:
             if "/" not in path or not any(f'"hiris/{path}.hpp"' in self.text(n) for n in suites):
                 self.say("mirror", name, f"has no test (tests/{path}_test.cpp)")
 
+    def check_whole(self):
+        """hiris.hpp has every header of its folder and every op, or says which it has not."""
+        if "include/hiris/hiris.hpp" not in self.files:
+            return
+        text = self.text("include/hiris/hiris.hpp")
+        ops = [n for n in self.headers() if n.startswith("include/hiris/ops/")]
+        parts = [n for n in ops if any(n.startswith(o.removesuffix(".hpp") + "_") for o in ops)]
+        for name in self.headers():
+            path = name.removeprefix("include/hiris/")
+            if path == "hiris.hpp" or path in text or name in parts:
+                continue
+            if "/" not in path or name in ops:
+                self.say("whole", "include/hiris/hiris.hpp", f"does not have {path}")
+
     def check_files(self):
         for name in self.files:
             path = pathlib.Path(name)
@@ -230,8 +244,8 @@ class Checker:
 
     def run(self):
         for rule in (self.check_seam, self.check_conditionals, self.check_includes,
-                     self.check_mirror, self.check_files, self.check_docs, self.check_links,
-                     self.check_version, self.check_quote, self.check_machine):
+                     self.check_mirror, self.check_whole, self.check_files, self.check_docs,
+                     self.check_links, self.check_version, self.check_quote, self.check_machine):
             rule()
         return self.found
 
@@ -255,6 +269,7 @@ def self_test():
         "includes": ("include/hiris/rma.hpp", good + '#include "hiris/ops/x.hpp"\n'),
         "room": ("include/hiris/other.hpp", good),
         "mirror": ("include/hiris/atomic.hpp", good),
+        "whole": ("include/hiris/hiris.hpp", good.replace("Text", "Whole")),
         "length": ("tests/rma_test.cpp", spdx + "\n" * 400),
         "width": ("tests/rma_test.cpp", spdx + "// " + "x" * 98 + "\n"),
         "licence": ("tests/rma_test.cpp", "int x;\n"),
@@ -272,7 +287,7 @@ def self_test():
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(content)
             found = Checker(folder).run()
-            also = {"room": {"mirror", "docs"}, "mirror": {"docs"}, "comment": {"docs"}}.get(rule, set())
+            also = {"room": {"mirror", "docs"}, "mirror": {"docs"}, "whole": {"docs"}, "comment": {"docs"}}.get(rule, set())
             rules = {line.split(": ")[1] for line in found}
             if rules - also != ({rule} if rule != "nothing" else set()):
                 sys.exit(f"check_structure: self-test of rule '{rule}': found {found}")

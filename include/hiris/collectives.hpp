@@ -42,7 +42,7 @@ class collectives {
                        std::chrono::milliseconds time_limit = time_limit_from_environment())
       : world_(w) {
     constexpr const char* step = "set-up of the library of collectives";
-    w.collectively(step, [&] { require_own_devices(); });
+    require_own_devices();  // the same on all ranks
     const platform::communicator_id id = w.collectively(step, [&] {
       return w.rank() == 0 ? platform::communicator::make_id() : platform::communicator_id{};
     });

@@ -45,12 +45,11 @@ class symmetric_heap {
   explicit symmetric_heap(const world& w, const heap_options& options = {})
       : world_(w),
         options_(detail::checked(w, options)),
-        memory_(w, options_),
+        memory_(world_, options_),
         data_ledger_(std::make_shared<detail::block_ledger>(
             static_cast<std::uint64_t>(options_.data_bytes), w.size())),
         signal_ledger_(std::make_shared<detail::block_ledger>(
             static_cast<std::uint64_t>(options_.signals) * sizeof(signal_counter), w.size())) {}
-  explicit symmetric_heap(const world&& w, const heap_options& options = {}) = delete;
   symmetric_heap(const symmetric_heap&) = delete;
   symmetric_heap& operator=(const symmetric_heap&) = delete;
 
@@ -229,9 +228,10 @@ class symmetric_heap {
   template <class T>
   detail::region_mapping& mapping_of(const symmetric_region<T>& region) const {
     require_open();
-    if (region) return *region.mapping_;
+    if (region && region.mapping_->heap_id == memory_.id()) return *region.mapping_;
     throw error(errc::not_symmetric, world_.rank(),
-                "the region is empty; allowed are regions that attach() returned");
+                std::string("the region is ") + (region ? "of another heap" : "empty") +
+                    "; allowed are regions that attach() of this heap returned");
   }
   const window* team_table(const world& team, detail::team_windows& tables,
                            const detail::peer_map& map) const {
@@ -265,7 +265,7 @@ class symmetric_heap {
                   "the symmetric heap has been closed; allowed are only open heaps");
   }
 
-  const world& world_;
+  const world world_;
   const heap_options options_;
   detail::heap_memory memory_;
   std::shared_ptr<detail::block_ledger> data_ledger_, signal_ledger_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Everything of the library but the bootstraps, each of which is included by those who use it.
+/// Everything of the library but the bootstraps and collectives.hpp, which are included by those
+/// who use them.
 ///
 ///     #include "hiris/hiris.hpp"
 ///     #include "hiris/bootstrap/threads.hpp"
@@ -13,6 +14,8 @@
 #include "hiris/heap.hpp"
 #include "hiris/launch.hpp"
 #include "hiris/ops/all_gather_gemm.hpp"
+#include "hiris/ops/flash_decode.hpp"
+#include "hiris/ops/taxes.hpp"
 #include "hiris/order.hpp"
 #include "hiris/rma.hpp"
 #include "hiris/signal.hpp"

@@ -11,6 +11,7 @@
 ///     hiris::launch_resident<my_kernel>(world, stream, std::min(most, tiles), params);
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <string>
@@ -36,17 +37,40 @@ inline int compute_units(int device) {
 
 }  // namespace detail
 
-/// Most workgroups of kernel K that this rank may have running at once: occupancy of one compute
-/// unit x compute units of the device / ranks on the device. Assumes that nothing else runs there.
+/// Most workgroups of kernel K that this rank may have running at once. Assumes that nothing else
+/// runs on the device.
+///
+/// A rank alone on its device has all of it: occupancy of one compute unit x compute units. Ranks
+/// that share a device share its compute units, and each has one workgroup a unit: then, whatever
+/// mix of kernels they run and however the device spreads the workgroups, fewer are running than
+/// there are units when one is to start, so one unit is empty, and there it fits. A share of the
+/// occupancy would not do: small workgroups of one rank, spread over all units, can leave no unit
+/// room for a large one of another rank, and then both wait.
 ///
 /// Caller   host.
 /// Cost     an occupancy query of the runtime, microseconds.
 ///
-/// @return At least 0; 0 if there are more ranks on the device than places.
+/// @return At least 0; 0 if there are more ranks on the device than units.
 template <class K>
 int resident_blocks(const world& w) {
   const platform::device_guard guard(w.device());
-  return platform::blocks_per_unit<K>() * detail::compute_units(w.device()) / w.ranks_on_device();
+  const int a_unit = platform::blocks_per_unit<K>();
+  const int units = detail::compute_units(w.device());
+  return w.ranks_on_device() == 1 ? a_unit * units
+                                  : std::min(a_unit, 1) * (units / w.ranks_on_device());
+}
+
+/// Refuses a kernel of which this rank may not have even one workgroup running.
+///
+/// @param allowed As resident_blocks() returned it.
+/// @throws errc::not_resident naming device, compute units and ranks.
+inline void require_place(const world& w, int allowed) {
+  if (allowed >= 1) return;
+  throw error(errc::not_resident, w.rank(),
+              "not one workgroup fits: " + std::to_string(w.ranks_on_device()) +
+                  " ranks share device " + std::to_string(w.device()) +
+                  "; allowed is one a compute unit, " +
+                  std::to_string(detail::compute_units(w.device())));
 }
 
 /// Refuses a launch of `blocks` workgroups of K where only `allowed` can be resident.
@@ -61,7 +85,9 @@ inline void require_resident(const world& w, int blocks, int allowed) {
                 "a launch of " + std::to_string(blocks) +
                     " workgroups that must all run at once; allowed are " +
                     std::to_string(allowed) + " on device " + std::to_string(w.device()) +
-                    ", which " + std::to_string(w.ranks_on_device()) + " ranks share");
+                    (w.ranks_on_device() == 1
+                         ? std::string()
+                         : ", which " + std::to_string(w.ranks_on_device()) + " ranks share"));
 }
 
 /// Launches a kernel whose workgroups wait for each other or for other ranks.

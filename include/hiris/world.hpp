@@ -34,7 +34,8 @@ namespace hiris {
 /// Device number that lets the world choose: the rank modulo the number of devices.
 inline constexpr int any_device = -1;
 
-/// The ranks of a job or of a team of it. Movable. One thread a rank may use it at a time.
+/// The ranks of a job or of a team of it. Copies are the same world: they share its channel. One
+/// thread a rank may use it at a time.
 class world {
  public:
   /// Collective. Chooses the device, makes it current on this thread, and exchanges who is where.
@@ -58,18 +59,16 @@ class world {
         throw error(errc::unsupported, r,
                     "it runs on host " + std::string(peer(r).host.data()) + ", but rank 0 on " +
                         peer(0).host.data() + "; all ranks must be on one host");
+    for (const peer_info& p : peers_) ranks_on_device_ += p.same_device(peer(rank())) ? 1 : 0;
   }
 
   int rank() const noexcept { return boot_->rank(); }
   int size() const noexcept { return boot_->size(); }
   /// Ordinal of this rank's device in this process.
   int device() const noexcept { return peer(rank()).device; }
-  /// How many ranks of this world run on this rank's device, itself included.
-  int ranks_on_device() const noexcept {
-    int n = 0;
-    for (const peer_info& p : peers_) n += p.same_device(peer(rank())) ? 1 : 0;
-    return n;
-  }
+  /// How many ranks run on this rank's device, itself included: of this world, or of the one that
+  /// it was split from, since those of other teams take room there, too.
+  int ranks_on_device() const noexcept { return ranks_on_device_; }
   /// Who and where each rank is. [size], in rank order.
   const std::vector<peer_info>& peers() const noexcept { return peers_; }
   /// As `peers()[r]`. @pre 0 <= r < size.
@@ -90,7 +89,9 @@ class world {
         throw error(errc::invalid_argument, rank(),
                     "color " + std::to_string(color) + "; allowed are 0 and more");
     });
-    return world(boot_->split(color, key, "split of a world"), device());
+    world team(boot_->split(color, key, "split of a world"), device());
+    team.ranks_on_device_ = ranks_on_device_;
+    return team;
   }
 
   /// Runs `body` on this rank and meets the others. If it threw on any rank, every rank throws the
@@ -127,6 +128,7 @@ class world {
  private:
   std::shared_ptr<bootstrap> boot_;
   std::vector<peer_info> peers_;
+  int ranks_on_device_ = 0;
 };
 
 }  // namespace hiris

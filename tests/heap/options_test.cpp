@@ -29,6 +29,8 @@ TEST_F(HeapOptions, EachValueIsHeldToWhatIsAllowed) {
     const auto check = [&](heap_options o) { return [&w, o] { hiris::detail::checked(w, o); }; };
     expect_error(errc::invalid_argument, 0, {"data_bytes is -1"}, check({.data_bytes = -1}));
     expect_error(errc::invalid_argument, 0, {"signals is 0"}, check({.signals = 0}));
+    expect_error(errc::invalid_argument, 0, {"signals is 144115188075855874", "1099511627776"},
+                 check({.signals = (std::int64_t{1} << 57) + 2}));  // whose bytes would wrap
     expect_error(errc::invalid_argument, 0, {"wait_budget", "-1"},
                  check({.wait_budget = std::chrono::nanoseconds(-1)}));
   });

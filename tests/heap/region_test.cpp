@@ -148,6 +148,12 @@ TEST_F(Region, BadMemoryIsRefusedOnAllRanks) {
                  [&] { heap.attach(memory.data(), odd ? 5 : 6); });
     expect_error(errc::not_symmetric, w.rank(), {"empty"},
                  [&] { heap.device_context(symmetric_region<int>()); });
+    symmetric_heap other(w, small);
+    auto of_other = other.attach(memory.data(), 10);
+    expect_error(errc::not_symmetric, w.rank(), {"another heap"},
+                 [&] { heap.device_context(of_other); });
+    EXPECT_NO_THROW(other.device_context(of_other));
+    other.detach(std::move(of_other));
     EXPECT_EQ(memory.to_host(), numbered(w.rank(), 100));
     EXPECT_FALSE(hiris::platform::has_last_error());
   });

@@ -95,6 +95,8 @@ TEST_F(Errors, RanksThatDisagreeAboutElementOrStrategy) {
       else
         all_gather_gemm<bfloat16> op(heap, p, strategy::push);
     });
+    expect_error(errc::invalid_argument, {"strategy", "77", "0 to 4"},
+                 [&] { op_type op(heap, p, static_cast<strategy>(77)); });
     expect_error(errc::mismatch, {"push", "pull"},
                  [&] { op_type op(heap, p, w.rank() == 0 ? strategy::push : strategy::pull); });
   });

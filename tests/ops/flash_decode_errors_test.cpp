@@ -76,7 +76,7 @@ TEST_F(Errors, ProblemsThatDoNotFit) {
   refused({"q_heads", "10", "4"}, {.q_heads = 10, .kv_heads = 4});
   refused({"kv_heads", "8"}, {.q_heads = 4, .kv_heads = 8});
   refused({"max_kv_len", "-5"}, {.max_kv_len = -5});
-  refused({"max_kv_len", "33", "32"},
+  refused({"max_kv_len", "33", "16 * 2"},
           {.max_kv_len = 33, .page_size = 16, .max_pages = 2, .pages = 9});
   refused({"page_size", "-1"}, {.page_size = -1});
   refused({"soft_cap", "-2"}, {.soft_cap = -2});
@@ -92,6 +92,10 @@ TEST_F(Errors, RanksThatDisagree) {
   });
   expect_refused(errc::mismatch, {"kv_heads", "1", "2"},
                  [](int rank) { return flash_decode_problem{.q_heads = 4, .kv_heads = 1 + rank}; });
+  expect_refused(errc::mismatch, {"scale", "0.5", "0.25"},
+                 [](int rank) { return flash_decode_problem{.scale = rank == 1 ? 0.25f : 0.5f}; });
+  expect_refused(errc::mismatch, {"soft_cap", "30", "20"},
+                 [](int rank) { return flash_decode_problem{.soft_cap = rank == 1 ? 20.0f : 30}; });
   expect_refused(errc::mismatch, {"head_dim", "64", "80"},
                  [](int rank) { return flash_decode_problem{.head_dim = 64 + 16 * rank}; });
   on_ranks(2, [&](const world& w) {

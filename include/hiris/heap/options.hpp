@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -41,15 +42,16 @@ namespace detail {
 inline heap_options checked(const world& w, const heap_options& o) {
   constexpr const char* step = "options of the heap";
   w.collectively(step, [&] {
-    const auto require_positive = [&](std::int64_t value, const char* name) {
-      if (value < 1)
+    const auto require_within = [&](std::int64_t value, std::int64_t most, const char* name) {
+      if (value < 1 || value > most)
         throw error(errc::invalid_argument, w.rank(),
                     std::string("heap_options::") + name + " is " + std::to_string(value) +
-                        "; allowed are 1 or more");
+                        "; allowed are 1 to " + std::to_string(most));
     };
-    require_positive(o.data_bytes, "data_bytes");
-    require_positive(o.signals, "signals");
-    require_positive(o.wait_budget.count(), "wait_budget, in ns,");
+    require_within(o.data_bytes, std::int64_t{1} << 50, "data_bytes");
+    require_within(o.signals, std::int64_t{1} << 40, "signals");
+    require_within(o.wait_budget.count(), std::numeric_limits<std::int64_t>::max(),
+                   "wait_budget, in ns,");
   });
   w.require_equal(step, "heap_options::data_bytes", o.data_bytes);
   w.require_equal(step, "heap_options::signals", o.signals);

@@ -7,6 +7,7 @@
 ///     heap.detach(std::move(shard));            // collective: now every rank may free its memory
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -33,6 +34,7 @@ namespace detail {
 
 /// What is mapped for a region.
 struct region_mapping {
+  std::array<std::byte, 16> heap_id;  ///< Of the heap that the region was attached to.
   peer_map peers;
   std::shared_ptr<const window> windows;  ///< Of all ranks of the heap.
   team_windows teams;
@@ -68,6 +70,7 @@ inline std::unique_ptr<region_mapping> map_region(const world& w, const heap_mem
   memory_proof before;
   bool written = false;
   auto mapping = std::make_unique<region_mapping>();
+  mapping->heap_id = memory.id();
   const auto restore = [&] {
     const platform::device_guard guard(w.device());
     if (std::exchange(written, false)) restore_ends(base, bytes, before, memory.stream());

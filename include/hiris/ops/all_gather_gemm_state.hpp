@@ -18,6 +18,7 @@
 #include "hiris/comm/shard.hpp"
 #include "hiris/error.hpp"
 #include "hiris/heap.hpp"
+#include "hiris/launch.hpp"
 #include "hiris/ops/all_gather_gemm_plan.hpp"
 #include "hiris/platform/runtime.hpp"
 #include "hiris/world.hpp"
@@ -45,7 +46,11 @@ class all_gather_gemm_state {
     const world& w = heap.ranks();
     constexpr const char* step = "plan of all_gather_gemm";
     w.collectively(step, [&] {
-      const std::string reason = bad_argument(w, problem_, options_);
+      std::string reason = bad_argument(w, problem_, options_);
+      if (wanted > strategy::automatic)
+        reason = "strategy of all_gather_gemm is number " +
+                 std::to_string(static_cast<int>(wanted)) + "; allowed are 0 to " +
+                 std::to_string(static_cast<int>(strategy::automatic));
       if (!reason.empty()) throw error(errc::invalid_argument, w.rank(), reason);
     });
     w.require_equal(step, "element type", std::string(element));
@@ -95,10 +100,7 @@ class all_gather_gemm_state {
     const auto& own = geometry_.shards[static_cast<std::size_t>(heap_.ranks().rank())];
     const int parcels = own.tiles_k * geometry_.tiles_m;  // to each peer
     const bool ships = peers > 0 && parcels > 0 && chosen_ != strategy::pull;
-    if (gemm_resident < 1 || (ships && ship_resident < 1))
-      throw error(errc::not_resident, heap_.ranks().rank(),
-                  "not one workgroup fits: " + std::to_string(heap_.ranks().ranks_on_device()) +
-                      " ranks share device " + std::to_string(heap_.ranks().device()));
+    require_place(heap_.ranks(), ships ? std::min(gemm_resident, ship_resident) : gemm_resident);
     grids_.gemm = std::min(gemm_resident, tiles);
     grids_.ship = 0;
     if (!ships) return;

@@ -16,6 +16,7 @@
 #include "hiris/comm/partials.hpp"
 #include "hiris/error.hpp"
 #include "hiris/heap.hpp"
+#include "hiris/launch.hpp"
 #include "hiris/ops/flash_decode_plan.hpp"
 #include "hiris/ops/flash_decode_report.hpp"
 #include "hiris/platform/runtime.hpp"
@@ -59,6 +60,8 @@ class flash_decode_state {
     w.require_equal(step, "q_heads", problem.q_heads);
     w.require_equal(step, "kv_heads", problem.kv_heads);
     w.require_equal(step, "head_dim", problem.head_dim);
+    w.require_equal(step, "scale", problem.scale);
+    w.require_equal(step, "soft_cap", problem.soft_cap);
     w.require_equal(step, "deterministic", problem.deterministic ? 1 : 0);
     w.require_equal(step, "variant", std::string(to_string(variant)));
     w.require_equal(step, "first_epoch", options.first_epoch);
@@ -72,10 +75,7 @@ class flash_decode_state {
   void prepare(int attend, int gather, int combine) {
     const world& w = heap_.ranks();
     w.collectively("grids of flash_decode", [&] {
-      if (std::min({attend, gather, combine}) < 1)
-        throw error(errc::not_resident, w.rank(),
-                    "not one workgroup fits: " + std::to_string(w.ranks_on_device()) +
-                        " ranks share device " + std::to_string(w.device()));
+      require_place(w, std::min({attend, gather, combine}));
       plan_ = plan_flash_decode(problem_, attend, options_.splits);
       attend_blocks_ = std::min(attend, plan_.groups * plan_.splits);
       gather_blocks_ = std::min(gather, std::max(1, (w.size() - 1) * plan_.groups));
@@ -117,9 +117,12 @@ class flash_decode_state {
              std::to_string(p.soft_cap) + "; allowed are finite numbers, the cap 0 or more";
     if (p.page_size == 0) return {};
     for (const std::string& reason :
-         {outside("max_pages", p.max_pages, 0, most), outside("pages", p.pages, 0, most),
-          outside("max_kv_len", p.max_kv_len, 0, p.page_size * p.max_pages)})
+         {outside("max_pages", p.max_pages, 0, most), outside("pages", p.pages, 0, most)})
       if (!reason.empty()) return reason;
+    if (p.max_kv_len > p.page_size * p.max_pages)
+      return "max_kv_len of flash_decode is " + std::to_string(p.max_kv_len) +
+             "; allowed are 0 to page_size * max_pages, " + std::to_string(p.page_size) + " * " +
+             std::to_string(p.max_pages);
     return {};
   }
 

@@ -8,8 +8,8 @@
 #include <typeinfo>
 
 #include "hiris/error.hpp"
-#include "hiris/platform/cpu/names.hpp"
 #include "hiris/platform/cpu/runtime.hpp"
+#include "hiris/platform/type_name.hpp"
 
 namespace hiris::platform {
 

@@ -23,6 +23,7 @@
 #include "hiris/error.hpp"
 #include "hiris/heap/detail/block_ledger.hpp"
 #include "hiris/heap/detail/memory_segment.hpp"
+#include "hiris/platform/type_name.hpp"
 #include "hiris/world.hpp"
 
 namespace hiris::detail {
@@ -65,12 +66,13 @@ std::array<char, N> fixed_text(std::string_view text) {
 template <class T>
 allocation_request describe_request(std::string_view memory, std::int64_t n_elems,
                                     std::uint64_t alignment) {
-  const std::string_view name = typeid(T).name();
+  const std::string name = platform::readable_name(typeid(T));
+  const bool is_power_of_two = alignment != 0 && (alignment & (alignment - 1)) == 0;
   std::uint64_t hash = 14695981039346656037u;  // FNV-1a: must not differ between processes
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
   return {n_elems,
           sizeof(T),
-          std::max<std::uint64_t>(alignment, alignment == 0 ? 0 : alignof(T)),
+          is_power_of_two ? std::max<std::uint64_t>(alignment, alignof(T)) : alignment,
           0,
           hash,
           fixed_text<48>(name),

@@ -23,7 +23,7 @@ inline std::string fault_text(const fault_record& f) {
   return "workgroup " + std::to_string(f.block) + " of rank " + std::to_string(f.rank) +
          " waited for " + peer + " to bring signal " + std::to_string(f.signal) + " to " +
          std::to_string(f.expected) + " arrivals, but saw " + std::to_string(f.seen) + " after " +
-         std::to_string(f.elapsed_ns / 1000000) + " ms";
+         std::to_string(f.elapsed_ns / 1000000) + " ms (heap_options::wait_budget)";
 }
 
 /// Claims the record for the host of `rank`, unless a fault came first: all waits of the rank end.

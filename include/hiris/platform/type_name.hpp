@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Names of kernels for texts.
+/// Names of types for texts.
 ///
-///     readable_name(typeid(my_kernel<float>));   // "my_kernel<float>"
+///     platform::readable_name(typeid(my_kernel<float>));   // "my_kernel<float>"
 #pragma once
 
 #include <cxxabi.h>
@@ -12,8 +12,9 @@
 #include <string>
 #include <typeinfo>
 
-namespace hiris::platform::cpu {
+namespace hiris::platform {
 
+/// As in the source. Host only.
 inline std::string readable_name(const std::type_info& type) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> name(
@@ -21,4 +22,4 @@ inline std::string readable_name(const std::type_info& type) {
   return status == 0 && name ? name.get() : type.name();
 }
 
-}  // namespace hiris::platform::cpu
+}  // namespace hiris::platform
