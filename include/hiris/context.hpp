@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "hiris/platform/config.hpp"
+#include "hiris/platform/device.hpp"
 
 namespace hiris {
 
@@ -56,15 +57,24 @@ struct context {
 
   /// Address on `peer` of the symmetric object that this rank sees at `mine`.
   ///
-  /// @pre 0 <= peer < size; `mine` lies in this rank's window.
+  /// @pre 0 <= peer < size; `mine` lies in this rank's window. The emulator ends the kernel with an
+  ///      error for another rank and for null.
   template <class T>
   HIRIS_DEVICE T* on(int peer, T* mine) const {
+    require_reach(peer, mine);
     return (T*)(windows[peer].data + ((char*)mine - windows[rank].data));
   }
 
   /// As above for signals, which live in a segment of their own.
   HIRIS_DEVICE signal_counter* on(int peer, signal_counter* mine) const {
+    require_reach(peer, mine);
     return (signal_counter*)(windows[peer].signals + ((char*)mine - windows[rank].signals));
+  }
+
+ private:
+  HIRIS_DEVICE void require_reach(int peer, const void* mine) const {
+    platform::require(peer >= 0 && peer < size, "hiris: a rank that is not in the context");
+    platform::require(mine != nullptr, "hiris: null is not symmetric");
   }
 };
 

@@ -26,6 +26,7 @@
 ///             load_global: a plain load of the same sizes that may hit caches.
 /// Waiting     pause() in every spin; clock_ns() is monotonic wall time.
 /// Counting    count(counter, n): the emulator's statistics, nothing elsewhere.
+/// Checking    require(holds, text): the emulator ends the kernel with the text; nothing elsewhere.
 #pragma once
 
 #include <cstdint>

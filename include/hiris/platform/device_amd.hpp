@@ -107,5 +107,6 @@ HIRIS_DEVICE std::uint64_t clock_ns() { return __builtin_amdgcn_s_memrealtime() 
 
 /// Statistics are the emulator's.
 HIRIS_DEVICE void count(counter /*what*/, std::uint64_t /*n*/) {}
+HIRIS_DEVICE void require(bool /*holds*/, const char* /*text*/) {}
 
 }  // namespace hiris::platform

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <stdexcept>
 #include <thread>
 #include <type_traits>
 
@@ -317,5 +318,10 @@ void store_global(T* p, std::type_identity_t<T> v) {
 }
 
 inline void count(counter which, std::uint64_t n) { cpu::count_here(which, n); }
+
+inline void require(bool holds, const char* text) {
+  if (!holds) [[unlikely]]
+    throw std::invalid_argument(text);
+}
 
 }  // namespace hiris::platform

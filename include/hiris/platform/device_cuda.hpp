@@ -97,5 +97,6 @@ HIRIS_DEVICE std::uint64_t clock_ns() {
 
 /// Statistics are the emulator's.
 HIRIS_DEVICE void count(counter /*what*/, std::uint64_t /*n*/) {}
+HIRIS_DEVICE void require(bool /*holds*/, const char* /*text*/) {}
 
 }  // namespace hiris::platform

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "hiris/context.hpp"
 #include "hiris/platform/mma.hpp"
 #include "platform/conformance.hpp"
 #include "support/errors.hpp"
@@ -101,6 +102,16 @@ struct throwing_kernel : kernel_base {
 };
 TEST_F(Emulator, AnExceptionEndsTheKernel) {
   expect_failure<throwing_kernel>({"thread 77", "no such luck"});
+}
+
+struct reaching_kernel : kernel_base {
+  static void run(const params& p, shared&) {
+    const context ctx{0, 3, nullptr, nullptr, 1};
+    if (p.n_elems == 0) *ctx.on(3, p.out) = 1;
+  }
+};
+TEST_F(Emulator, ARankOutsideTheContextEndsTheKernel) {
+  expect_failure<reaching_kernel>({"a rank that is not in the context"});
 }
 
 struct partial_mma_kernel : kernel_base {
