@@ -159,5 +159,10 @@ int main(int argc, char** argv) {
     world.barrier("end of a bench");
     return true;
   };
-  return example::run_program({"all_gather_gemm_bench", s.ranks, processes, on_rank}, argc, argv);
+  return example::run_program({.name = "all_gather_gemm_bench",
+                               .ranks = s.ranks,
+                               .ranks_given = app.count("--ranks") > 0,
+                               .processes = processes,
+                               .rank = on_rank},
+                              argc, argv);
 }

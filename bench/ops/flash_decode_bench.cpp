@@ -177,5 +177,10 @@ int main(int argc, char** argv) {
     world.barrier("end of a bench");
     return true;
   };
-  return example::run_program({"flash_decode_bench", s.ranks, s.processes, on_rank}, argc, argv);
+  return example::run_program({.name = "flash_decode_bench",
+                               .ranks = s.ranks,
+                               .ranks_given = app.count("--ranks") > 0,
+                               .processes = s.processes,
+                               .rank = on_rank},
+                              argc, argv);
 }
