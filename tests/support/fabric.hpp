@@ -28,6 +28,8 @@ namespace hiris::test {
 
 /// Before the first device is made. A seed of the environment stands.
 inline const bool fabric_is_hostile = ::setenv("HIRIS_CPU_FABRIC_SEED", "1", 0) == 0;
+/// Few workgroups are resident, so that each has several parts to do, one after the other.
+inline const bool devices_are_small = ::setenv("HIRIS_CPU_COMPUTE_UNITS", "1", 0) == 0;
 
 /// The seeds of this run: those of HIRIS_TEST_SEEDS=first:count, or 1 .. `otherwise`.
 struct seed_range {
