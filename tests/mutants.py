@@ -171,4 +171,11 @@ IMPLIED = [
             [DECODE]),
      "a rank ends call e-1 only with every peer's records of e-1, which that peer sends after its "
      "call e-2 has ended"),
+    (Mutant("bulk_drain", "comm/bulk_synchronous.hpp", "bulk_synchronous: the drain after a tile",
+            [("    platform::drain_stores();\n", "")], [GEMM]),
+     "the end of a kernel waits for its stores, and the barrier is another kernel"),
+    (Mutant("decode_bulk_drain", "comm/partials_policies.hpp",
+            "Flash Decode, bulk_synchronous: the drain after a record",
+            [("    platform::drain_stores();\n", "")], [DECODE]),
+     "the end of a kernel waits for its stores, and the barrier is another kernel"),
 ]
