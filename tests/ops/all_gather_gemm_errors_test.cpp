@@ -13,36 +13,26 @@
 
 #include "ops/all_gather_gemm_case.hpp"
 #include "support/device_test.hpp"
+#include "support/errors.hpp"
 
 namespace {
 
 using namespace hiris;
+using test::any_rank;
+using test::expect_error;
 using test::gemm_rank;
 using test::on_ranks;
 
 using Errors = test::device_test;
 using op_type = all_gather_gemm<float16>;
 
-/// Expects `f` to throw `code` with all of `words` in the text.
-void expect_error(errc code, const std::vector<std::string>& words,
-                  const std::function<void()>& f) {
-  try {
-    f();
-    ADD_FAILURE() << "nothing was thrown; expected " << to_string(code);
-  } catch (const error& e) {
-    EXPECT_EQ(e.code(), code) << e.what();
-    for (const std::string& word : words)
-      EXPECT_NE(std::string(e.what()).find(word), std::string::npos)
-          << "'" << word << "' is not in: " << e.what();
-  }
-}
-
 /// On two ranks, building the op with `problem(rank)` throws on both, and a sound one works after.
 void expect_refused(errc code, const std::vector<std::string>& words,
                     const std::function<all_gather_gemm_problem(int)>& problem) {
   on_ranks(2, [&](const world& w) {
     symmetric_heap heap(w, {.data_bytes = 1 << 20, .signals = 64});
-    expect_error(code, words, [&] { op_type op(heap, problem(w.rank()), strategy::push); });
+    expect_error(code, any_rank, words,
+                 [&] { op_type op(heap, problem(w.rank()), strategy::push); });
     gemm_rank<float16> mine(w, heap, {4, 8, {16, 8}}, strategy::push);
     mine.fill_a(0);
     mine.run();
@@ -89,15 +79,15 @@ TEST_F(Errors, RanksThatDisagreeAboutElementOrStrategy) {
   on_ranks(2, [&](const world& w) {
     symmetric_heap heap(w, {.data_bytes = 1 << 20, .signals = 64});
     const all_gather_gemm_problem p{4, 8, {16, 8}};
-    expect_error(errc::mismatch, {"float16", "bfloat16"}, [&] {
+    expect_error(errc::mismatch, any_rank, {"float16", "bfloat16"}, [&] {
       if (w.rank() == 0)
         all_gather_gemm<float16> op(heap, p, strategy::push);
       else
         all_gather_gemm<bfloat16> op(heap, p, strategy::push);
     });
-    expect_error(errc::invalid_argument, {"strategy", "77", "0 to 4"},
+    expect_error(errc::invalid_argument, any_rank, {"strategy", "77", "0 to 4"},
                  [&] { op_type op(heap, p, static_cast<strategy>(77)); });
-    expect_error(errc::mismatch, {"push", "pull"},
+    expect_error(errc::mismatch, any_rank, {"push", "pull"},
                  [&] { op_type op(heap, p, w.rank() == 0 ? strategy::push : strategy::pull); });
   });
 }
@@ -106,11 +96,13 @@ TEST_F(Errors, AHeapThatIsTooSmallSaysNeedAndHave) {
   on_ranks(2, [&](const world& w) {
     symmetric_heap heap(w, {.data_bytes = 1 << 16, .signals = 4});
     const all_gather_gemm_problem big{1000, 8, {400, 400}};
-    expect_error(errc::out_of_memory, {"65536"}, [&] { op_type op(heap, big, strategy::push); });
+    expect_error(errc::out_of_memory, any_rank, {"65536"},
+                 [&] { op_type op(heap, big, strategy::push); });
     EXPECT_NE(op_type::why_not(heap, big, strategy::push).find("65536"), std::string::npos);
     // Two ranks need 2 acknowledgements, 2 barrier signals and a tile each.
     const all_gather_gemm_problem small{4, 8, {16, 8}};
-    expect_error(errc::out_of_memory, {"signal"}, [&] { op_type op(heap, small, strategy::push); });
+    expect_error(errc::out_of_memory, any_rank, {"signal"},
+                 [&] { op_type op(heap, small, strategy::push); });
     EXPECT_NE(op_type::why_not(heap, small, strategy::push).find("6 signals"), std::string::npos);
     EXPECT_EQ(heap.data_use().free_bytes + heap.data_use().waiting_bytes,
               heap.data_use().total_bytes);
@@ -129,19 +121,19 @@ TEST_F(Errors, PointersAreCheckedAtEveryCall) {
       gemm_rank<float16> mine(w, heap, {4, 8, {16, 8}}, s);
       auto& op = mine.op();
       const auto stream = mine.stream();
-      expect_error(errc::invalid_argument, {"a_shard", "null"},
+      expect_error(errc::invalid_argument, any_rank, {"a_shard", "null"},
                    [&] { op.run(stream, nullptr, mine.b(), mine.c()); });
-      expect_error(errc::invalid_argument, {"b ", "null"},
+      expect_error(errc::invalid_argument, any_rank, {"b ", "null"},
                    [&] { op.run(stream, mine.a(), nullptr, mine.c()); });
-      expect_error(errc::invalid_argument, {"c ", "null"},
+      expect_error(errc::invalid_argument, any_rank, {"c ", "null"},
                    [&] { op.run(stream, mine.a(), mine.b(), nullptr); });
-      expect_error(errc::invalid_argument, {"a_shard", "multiple"}, [&] {
+      expect_error(errc::invalid_argument, any_rank, {"a_shard", "multiple"}, [&] {
         op.run(stream,
                reinterpret_cast<const float16*>(reinterpret_cast<const char*>(mine.a()) + 1),
                mine.b(), mine.c());
       });
       if (s == strategy::pull)
-        expect_error(errc::not_symmetric, {"segment"},
+        expect_error(errc::not_symmetric, any_rank, {"segment"},
                      [&] { op.run(stream, mine.b(), mine.b(), mine.c()); });
       mine.fill_a(0);  // nothing was launched by any of these
       mine.run();
@@ -158,10 +150,11 @@ TEST_F(Errors, APeerThatNeverCallsEndsInATimeOutAndADeadOp) {
       mine.fill_a(0);
       if (w.rank() != 1) {
         mine.run();
-        expect_error(errc::timed_out, {"peer 1"}, [&] { mine.op().synchronize(mine.stream()); });
-        expect_error(errc::timed_out, {}, [&] { mine.run(); });
+        expect_error(errc::timed_out, any_rank, {"peer 1"},
+                     [&] { mine.op().synchronize(mine.stream()); });
+        expect_error(errc::timed_out, any_rank, {}, [&] { mine.run(); });
         heap.reset_fault();
-        expect_error(errc::timed_out, {"build a new one"}, [&] { mine.run(); });
+        expect_error(errc::timed_out, any_rank, {"build a new one"}, [&] { mine.run(); });
       }
       w.barrier("end of the test");
       heap.reset_fault();
