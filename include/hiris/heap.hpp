@@ -35,7 +35,8 @@ namespace hiris {
 /// Alignment of a block where the caller asks for none: whole cache lines of every device.
 inline constexpr std::uint64_t default_alignment = 256;
 
-/// The symmetric memory of one rank of a world, which must outlive it. One host thread a rank.
+/// The symmetric memory of one rank of a world, of which it keeps a copy. One host thread a rank,
+/// but for abort().
 class symmetric_heap {
  public:
   /// Collective. Allocates both segments, maps those of all peers and proves every mapping.
