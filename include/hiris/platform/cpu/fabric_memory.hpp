@@ -23,19 +23,11 @@
 
 #include "hiris/order.hpp"
 #include "hiris/platform/cpu/fabric_choice.hpp"
+#include "hiris/platform/cpu/grain_table.hpp"
 
 namespace hiris::platform::cpu {
 
-inline constexpr std::size_t grain_bytes = 16;
 using grain_value = std::array<std::byte, grain_bytes>;
-
-/// Number of the grain that an address lies in.
-inline std::uintptr_t grain_of(const void* p) {
-  return reinterpret_cast<std::uintptr_t>(p) / grain_bytes;
-}
-inline std::byte* address_of(std::uintptr_t grain) {
-  return reinterpret_cast<std::byte*>(grain * grain_bytes);
-}
 
 /// Some bytes of a grain.
 struct held_bytes {
@@ -80,7 +72,7 @@ class fabric_memory {
     std::memcpy(value.data(), address_of(grain), grain_bytes);
     if (reach != scope::system)
       make_old(who, grain, value, reach, choose, stale);
-    else if (past_.contains(grain))
+    else if (past_of(grain) != nullptr)
       who.seen[grain] = time_;
     held_map& published = devices_[who.device];
     if (const auto found = published.find(grain); found != published.end())
@@ -175,7 +167,7 @@ class fabric_memory {
     const auto inside = [&](const auto& entry) {
       return entry.first >= first && entry.first <= last;
     };
-    std::erase_if(past_, inside);
+    past_.erase(first, last);
     for (auto& [device, published] : devices_) std::erase_if(published, inside);
   }
 
@@ -192,6 +184,11 @@ class fabric_memory {
     std::size_t count = 0;
   };
 
+  /// Null where nothing is remembered.
+  const past* past_of(std::uintptr_t grain) {
+    const past* const p = past_.find(grain);
+    return p != nullptr && p->count > 0 ? p : nullptr;
+  }
   static std::size_t offset_of(const void* p) {
     return reinterpret_cast<std::uintptr_t>(p) % grain_bytes;
   }
@@ -213,9 +210,9 @@ class fabric_memory {
   /// Replaces a grain's value by one from before some of its last writes, if that may be.
   void make_old(fabric_observer& who, std::uintptr_t grain, grain_value& value, scope reach,
                 fabric_choices& choose, std::uint32_t stale) {
-    const auto found = past_.find(grain);
-    if (found == past_.end()) return;
-    const past& p = found->second;
+    const past* const found = past_of(grain);
+    if (found == nullptr) return;
+    const past& p = *found;
     const std::uint64_t seen = seen_of(who, grain);
     const auto must_see = [&](const past_write& w) {
       return w.system_time <= std::max(who.system_time, seen) ||
@@ -276,7 +273,7 @@ class fabric_memory {
   }
 
   std::uint64_t time_ = 0;  ///< Counts what happens to memory.
-  std::unordered_map<std::uintptr_t, past> past_;
+  grain_table<past> past_;
   std::unordered_map<int, held_map> devices_;
   std::unordered_map<int, std::uint64_t> system_times_;
 };

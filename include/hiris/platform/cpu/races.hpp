@@ -11,6 +11,7 @@
 #pragma once
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -61,7 +62,7 @@ class race_detector {
   }
   void forget(const std::byte* at, std::size_t bytes) {
     const std::uintptr_t first = grain_of(at), last = grain_of(at + bytes - 1);
-    std::erase_if(grains_, [&](const auto& g) { return g.first >= first && g.first <= last; });
+    grains_.erase(first, last);
     std::erase_if(words_, [&](const auto& w) {
       return w.first / grain_bytes >= first && w.first / grain_bytes <= last;
     });
@@ -143,10 +144,10 @@ class race_detector {
     const auto mask = static_cast<std::uint16_t>(
         ((1u << bytes) - 1) << (reinterpret_cast<std::uintptr_t>(p) % grain_bytes));
     const trace now{{g.number, thread, ++time_}, mask, kind, reach, g.device};
-    std::vector<trace>& past = grains_[grain];
+    traces& past = grains_[grain];
     const bool writes = is_write(kind);
     bool merged = false;
-    std::erase_if(past, [&](trace& then) {
+    const auto kept = std::remove_if(past.begin(), past.end(), [&](trace& then) {
       if ((then.mask & mask) == 0) return false;
       const bool before = is_before(then.what, g, thread);
       const bool conflict = (writes || is_write(then.kind)) && !both_atomic(then, now);
@@ -161,6 +162,7 @@ class race_detector {
       }
       return then.mask == 0;
     });
+    past.erase(kept, past.end());
     if (!merged) past.push_back(now);
   }
 
@@ -172,6 +174,8 @@ class race_detector {
     scope reach;
     int device;
   };
+  /// Most grains have one writer, or one reader besides: those cost no allocation.
+  using traces = boost::container::small_vector<trace, 2>;
   struct carried {
     int device;
     scope reach;
@@ -243,7 +247,7 @@ class race_detector {
   }
 
   std::uint64_t time_ = 0;  ///< Of the last access.
-  std::unordered_map<std::uintptr_t, std::vector<trace>> grains_;
+  grain_table<traces> grains_;
   std::unordered_map<std::uintptr_t, std::vector<carried>> words_;  ///< By address.
   std::vector<std::string> names_;                                  ///< Of workgroups, by number.
   std::vector<std::string> found_, told_;
