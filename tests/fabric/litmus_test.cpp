@@ -20,7 +20,7 @@ using namespace hiris::litmus;
 
 using FabricLitmus = test::device_test;
 
-constexpr int rounds = 4;
+constexpr amount few{.rounds = 4};
 
 runner under(std::uint64_t seed) {
   return [seed](const world& w, platform::stream stream, const std::function<void()>& enqueue,
@@ -33,7 +33,7 @@ template <class... Programs>
 void every_seed(std::initializer_list<int> sizes) {
   test::for_each_seed(24, [&](std::uint64_t seed) {
     for (const int n : sizes)
-      test::on_ranks(n, [&](const world& w) { (check<Programs>(w, rounds, under(seed)), ...); });
+      test::on_ranks(n, [&](const world& w) { (check<Programs>(w, few, under(seed)), ...); });
   });
 }
 
@@ -78,7 +78,7 @@ TEST_F(FabricLitmus, StoreBufferingIsSeenWithoutFences) {
   std::atomic<int> seen{0};
   for (std::uint64_t seed = 1; seed <= 200 && seen == 0; ++seed)
     test::on_ranks(2, [&](const world& w) {
-      seen += outcome_of<store_buffering<false>>(w, rounds, under(seed))[0];
+      seen += outcome_of<store_buffering<false>>(w, few, under(seed))[0];
     });
   EXPECT_GT(seen, 0);
 }

@@ -148,7 +148,7 @@ struct within_device : one_block {
     std::uint64_t* const read = p.word(1);
     for (int round = 1; round <= p.rounds; ++round) {
       const auto value = static_cast<std::uint64_t>(round);
-      if (platform::block_rank() == 0) {
+      if (p.block == 0) {
         if (t == 0) poll_word<order::acquire, agent>(p, read, value - 1);
         platform::block_sync();
         platform::store_global(p.data + t, payload(round, t));

@@ -20,15 +20,19 @@ using namespace hiris::litmus;
 
 using Litmus = test::device_test;
 
-/// How often a program runs; a sanitizer's build runs it less often (HIRIS_TEST_ROUNDS).
-int rounds_of_a_program() {
-  const char* text = std::getenv("HIRIS_TEST_ROUNDS");
-  return text == nullptr ? 500 : std::atoi(text);
+int from_environment(const char* name, int otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::atoi(text);
+}
+/// A sanitizer's build runs a program less often, scripts/check_gpu more.
+amount amount_of_a_program() {
+  return {.rounds = from_environment("HIRIS_TEST_ROUNDS", 500),
+          .instances = from_environment("HIRIS_TEST_INSTANCES", 4)};
 }
 
 template <class Program>
 void on_world(const world& w) {
-  check<Program>(w, rounds_of_a_program(), run_freely);
+  check<Program>(w, amount_of_a_program(), run_freely);
 }
 template <class Program>
 void on_all(std::initializer_list<int> sizes) {

@@ -149,7 +149,7 @@ struct many_to_one : one_block {
     signal_counter* const ready = p.signals + ctx.size;
     signal_counter* const read = ready + 1;
     const int threads = blocks * block_threads;
-    const int mine = platform::block_rank() * block_threads + platform::thread_rank();
+    const int mine = p.block * block_threads + platform::thread_rank();
     const int waves = threads / platform::wave_size * (ctx.size - 1);
     for (int round = 1; round <= p.rounds; ++round) {
       if (ctx.rank != 0) {
