@@ -19,6 +19,11 @@ elseif(HIRIS_PLATFORM STREQUAL amd AND NOT CMAKE_HIP_ARCHITECTURES)
 endif()
 enable_language(${HIRIS_LANGUAGE})
 
+# A target that links hiris is a debug build (docs/debug.md) where its property HIRIS_DEBUG is on; a
+# target has it from the variable of that name.
+define_property(TARGET PROPERTY HIRIS_DEBUG INITIALIZE_FROM_VARIABLE HIRIS_DEBUG
+  BRIEF_DOCS "Check what the device primitives of hiris are asked to do")
+
 # Asks for C++20. CMake before 3.26 does not know that nvcc has it, so nvcc is told directly.
 function(hiris_require_cxx20 target platform)
   target_compile_features(${target} INTERFACE cxx_std_20)

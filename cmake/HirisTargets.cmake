@@ -10,7 +10,8 @@ foreach(platform IN ITEMS cpu cuda amd)
   set_target_properties(hiris_${platform} PROPERTIES EXPORT_NAME ${platform})
   target_sources(hiris_${platform} INTERFACE FILE_SET HEADERS
     BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${HIRIS_HEADERS})
-  target_compile_definitions(hiris_${platform} INTERFACE HIRIS_PLATFORM_${upper}=1)
+  target_compile_definitions(hiris_${platform} INTERFACE HIRIS_PLATFORM_${upper}=1
+    $<$<BOOL:$<TARGET_PROPERTY:HIRIS_DEBUG>>:HIRIS_DEBUG=1>)
   target_link_libraries(hiris_${platform} INTERFACE Threads::Threads)
 endforeach()
 hiris_require_cxx20(hiris_${HIRIS_PLATFORM} ${HIRIS_PLATFORM})

@@ -51,7 +51,8 @@ TEST(Context, OnMovesAnAddressFromWindowToWindow) {
   std::vector<window> table;
   for (std::size_t r = 0; r < 3; ++r)
     table.push_back({memory.data() + data_at[r], memory.data() + signals_at[r]});
-  hiris::platform::device_buffer<window> windows(3);
+  table.push_back({table[0].data + 512, table[0].signals + 512});
+  hiris::platform::device_buffer<window> windows(table.size());
   windows.copy_from(table);
 
   const context ctx{2, 3, windows.data(), nullptr, 1};

@@ -345,14 +345,14 @@ struct two_faults_kernel {
   static HIRIS_DEVICE void run(const params& p, shared&) {
     context ctx = p.contexts[0];
     ctx.budget_ns = 0;
-    if (platform::thread_rank() != 0) return;
+    if (platform::block_rank() != 0 || platform::thread_rank() != 0) return;
     p.base[0] = wait_until(ctx, p.signals, 7, 1) == wait_status::ok ? 1 : 2;
     p.base[1] = wait_until(ctx, p.signals + 1, 8, any_rank) == wait_status::ok ? 1 : 2;
   }
 };
 
 TEST(SignalTimeout, TheFirstIsKept) {
-  plain_team team(1, 64, 2);
+  plain_team team(2, 64, 2);
   team.launch<two_faults_kernel>({team.contexts(), team.data<int>(0), team.signals(0)});
   EXPECT_EQ(team.read<int>(0, 0, 2), (std::vector<int>{2, 2}));
   EXPECT_EQ(team.fault(0).state, 2u);

@@ -104,7 +104,7 @@ template <order Order, scope Scope = scope::system, class T>
 HIRIS_DEVICE T atomic_add(const context& ctx, T* p, std::type_identity_t<T> value, int to,
                           bool mask = true) {
   detail::require_atomic_number<T>();
-  if (!mask) return T{};
+  if (!mask || !detail::admits(ctx, detail::primitive::atomic_add, to, p)) return T{};
   return static_cast<T>(platform::atomic_fetch_add<Order, Scope>(
       detail::atomic_on(ctx, p, to), static_cast<detail::atomic_number_t<T>>(value)));
 }
@@ -114,7 +114,7 @@ template <order Order, scope Scope = scope::system, class T>
 HIRIS_DEVICE T atomic_sub(const context& ctx, T* p, std::type_identity_t<T> value, int to,
                           bool mask = true) {
   detail::require_atomic_number<T>();
-  if (!mask) return T{};
+  if (!mask || !detail::admits(ctx, detail::primitive::atomic_sub, to, p)) return T{};
   const auto operand = static_cast<detail::atomic_number_t<T>>(value);
   if constexpr (std::is_floating_point_v<T>)
     return platform::atomic_fetch_add<Order, Scope>(detail::atomic_on(ctx, p, to), -operand);
@@ -128,7 +128,8 @@ HIRIS_DEVICE T atomic_sub(const context& ctx, T* p, std::type_identity_t<T> valu
 template <order Order, scope Scope = scope::system, class T>
 HIRIS_DEVICE T atomic_inc(const context& ctx, T* p, int to, bool mask = true) {
   detail::require_atomic_integer<T>();
-  return atomic_add<Order, Scope>(ctx, p, T{1}, to, mask);
+  if (!mask || !detail::admits(ctx, detail::primitive::atomic_inc, to, p)) return T{};
+  return atomic_add<Order, Scope>(ctx, p, T{1}, to);
 }
 
 /// Takes the smaller of `*p` and `value`; a NaN on either side leaves the result unspecified.
@@ -137,7 +138,7 @@ template <order Order, scope Scope = scope::system, class T>
 HIRIS_DEVICE T atomic_min(const context& ctx, T* p, std::type_identity_t<T> value, int to,
                           bool mask = true) {
   detail::require_atomic_number<T>();
-  if (!mask) return T{};
+  if (!mask || !detail::admits(ctx, detail::primitive::atomic_min, to, p)) return T{};
   return static_cast<T>(platform::atomic_fetch_min<Order, Scope>(
       detail::atomic_on(ctx, p, to), static_cast<detail::atomic_number_t<T>>(value)));
 }
@@ -147,7 +148,7 @@ template <order Order, scope Scope = scope::system, class T>
 HIRIS_DEVICE T atomic_max(const context& ctx, T* p, std::type_identity_t<T> value, int to,
                           bool mask = true) {
   detail::require_atomic_number<T>();
-  if (!mask) return T{};
+  if (!mask || !detail::admits(ctx, detail::primitive::atomic_max, to, p)) return T{};
   return static_cast<T>(platform::atomic_fetch_max<Order, Scope>(
       detail::atomic_on(ctx, p, to), static_cast<detail::atomic_number_t<T>>(value)));
 }
@@ -157,7 +158,7 @@ template <order Order, scope Scope = scope::system, class T>
 HIRIS_DEVICE T atomic_and(const context& ctx, T* p, std::type_identity_t<T> value, int to,
                           bool mask = true) {
   detail::require_atomic_integer<T>();
-  if (!mask) return T{};
+  if (!mask || !detail::admits(ctx, detail::primitive::atomic_and, to, p)) return T{};
   return static_cast<T>(platform::atomic_fetch_and<Order, Scope>(
       detail::atomic_on(ctx, p, to), static_cast<detail::atomic_number_t<T>>(value)));
 }
@@ -167,7 +168,7 @@ template <order Order, scope Scope = scope::system, class T>
 HIRIS_DEVICE T atomic_or(const context& ctx, T* p, std::type_identity_t<T> value, int to,
                          bool mask = true) {
   detail::require_atomic_integer<T>();
-  if (!mask) return T{};
+  if (!mask || !detail::admits(ctx, detail::primitive::atomic_or, to, p)) return T{};
   return static_cast<T>(platform::atomic_fetch_or<Order, Scope>(
       detail::atomic_on(ctx, p, to), static_cast<detail::atomic_number_t<T>>(value)));
 }
@@ -177,7 +178,7 @@ template <order Order, scope Scope = scope::system, class T>
 HIRIS_DEVICE T atomic_xor(const context& ctx, T* p, std::type_identity_t<T> value, int to,
                           bool mask = true) {
   detail::require_atomic_integer<T>();
-  if (!mask) return T{};
+  if (!mask || !detail::admits(ctx, detail::primitive::atomic_xor, to, p)) return T{};
   return static_cast<T>(platform::atomic_fetch_xor<Order, Scope>(
       detail::atomic_on(ctx, p, to), static_cast<detail::atomic_number_t<T>>(value)));
 }
@@ -192,7 +193,7 @@ template <order Order, scope Scope = scope::system, class T>
 HIRIS_DEVICE T atomic_xchg(const context& ctx, T* p, std::type_identity_t<T> value, int to,
                            bool mask = true) {
   detail::require_atomic_word<T>();
-  if (!mask) return T{};
+  if (!mask || !detail::admits(ctx, detail::primitive::atomic_xchg, to, p)) return T{};
   using word = detail::word_t<T>;
   return detail::same_bits<T>(platform::atomic_exchange<Order, Scope>(
       (word*)ctx.on(to, p), detail::same_bits<word>(value)));
@@ -207,6 +208,7 @@ template <order Order, scope Scope = scope::system, class T>
 HIRIS_DEVICE T atomic_cas(const context& ctx, T* p, std::type_identity_t<T> expected,
                           std::type_identity_t<T> desired, int to) {
   detail::require_atomic_word<T>();
+  if (!detail::admits(ctx, detail::primitive::atomic_cas, to, p)) return T{};
   using word = detail::word_t<T>;
   return detail::same_bits<T>(platform::atomic_compare_exchange<Order, Scope>(
       (word*)ctx.on(to, p), detail::same_bits<word>(expected), detail::same_bits<word>(desired)));

@@ -42,8 +42,10 @@ HIRIS_DEVICE wait_status block_barrier(const context& ctx, signal_counter* signa
                                        std::uint64_t epoch) {
   platform::drain_stores();
   platform::block_sync();
-  bool late = false;
-  if (platform::wave_rank() == 0) {
+  bool late =
+      platform::wave_rank() == 0 && !detail::admits(ctx, detail::primitive::block_barrier, ctx.rank,
+                                                    signals, static_cast<std::uint64_t>(ctx.size));
+  if (platform::wave_rank() == 0 && !late) {
     const int lane = platform::lane_rank();
     for (int peer = lane; peer < ctx.size; peer += platform::wave_size)
       if (peer != ctx.rank)

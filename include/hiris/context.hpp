@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hiris/detail/check.hpp"
 #include "hiris/platform/config.hpp"
 #include "hiris/platform/device.hpp"
 
@@ -33,48 +34,56 @@ struct window {
 /// In the place of a workgroup: the host ended the waits.
 inline constexpr std::uint32_t host_block = ~std::uint32_t{0};
 
-/// What a wait leaves behind when its budget runs out. One a heap and rank, in host-visible memory;
+/// What a wait leaves behind when its budget runs out, or a primitive of a debug build that refuses
+/// a call. One a heap and rank, in host-visible memory;
 /// the first time-out, or an abort of the host, claims it (0 -> 1), fills it in and publishes it
 /// (1 -> 2). Waits that find it claimed end, too.
 struct fault_record {
-  std::uint32_t state;       ///< 0 none, 1 being written, 2 complete.
-  std::int32_t rank;         ///< Rank that waited.
-  std::int32_t peer;         ///< Rank that was to signal, or -1 if any.
-  std::uint32_t block;       ///< Workgroup that waited, or host_block.
-  std::uint64_t signal;      ///< Index of the signal in the signal segment.
-  std::uint64_t expected;    ///< Arrivals waited for.
-  std::uint64_t seen;        ///< Arrivals at the last look.
-  std::uint64_t elapsed_ns;  ///< How long the wait took.
+  std::uint32_t state;              ///< 0 none, 1 being written, 2 complete.
+  std::int32_t rank;                ///< Rank that waited.
+  std::int32_t peer;                ///< Rank that was to signal, or -1 if any.
+  std::uint32_t block;              ///< Workgroup that waited, or host_block.
+  std::uint64_t signal;             ///< Index of the signal in the signal segment.
+  std::uint64_t expected;           ///< Arrivals waited for.
+  std::uint64_t seen;               ///< Arrivals at the last look.
+  std::uint64_t elapsed_ns;         ///< How long the wait took.
+  detail::misuse_record refused{};  ///< What a check of a debug build refused, instead of a wait.
 };
 
 /// Access to the symmetric memory of all ranks of a team.
 struct context {
   std::int32_t rank;        ///< This rank, 0 .. size-1.
   std::int32_t size;        ///< Number of ranks.
-  const window* windows;    ///< [size], device memory, constant while the heap lives.
+  const window* windows;    ///< [size + 1], device memory, constant while the heap lives. The last
+                            ///< has the ends of rank 0's: all ranks' windows are of one size.
   fault_record* fault;      ///< This rank's record; null: time-outs are not recorded.
   std::uint64_t budget_ns;  ///< Longest that a wait may take, by the device's wall clock.
 
   /// Address on `peer` of the symmetric object that this rank sees at `mine`.
   ///
   /// @pre 0 <= peer < size; `mine` lies in this rank's window. The emulator ends the kernel with an
-  ///      error for another rank and for null.
+  ///      error for another rank and for null. A debug build records what breaks this, alignment
+  ///      too, and returns `mine`, since it cannot see the access that follows.
   template <class T>
   HIRIS_DEVICE T* on(int peer, T* mine) const {
-    require_reach(peer, mine);
+    if (!reaches(peer, mine)) return mine;
     return (T*)(windows[peer].data + ((char*)mine - windows[rank].data));
   }
 
   /// As above for signals, which live in a segment of their own.
   HIRIS_DEVICE signal_counter* on(int peer, signal_counter* mine) const {
-    require_reach(peer, mine);
+    if (!reaches(peer, mine)) return mine;
     return (signal_counter*)(windows[peer].signals + ((char*)mine - windows[rank].signals));
   }
 
  private:
-  HIRIS_DEVICE void require_reach(int peer, const void* mine) const {
+  template <class T>
+  HIRIS_DEVICE bool reaches(int peer, const T* mine) const {
+    if constexpr (platform::debug_build)
+      return detail::admits(*this, detail::primitive::on, peer, mine, 0);
     platform::require(peer >= 0 && peer < size, "hiris: a rank that is not in the context");
     platform::require(mine != nullptr, "hiris: null is not symmetric");
+    return true;
   }
 };
 

@@ -33,6 +33,7 @@ namespace hiris {
 template <class T>
 HIRIS_DEVICE T load(const context& ctx, const T* from_ptr, int from) {
   detail::require_transferable<T>();
+  if (!detail::admits(ctx, detail::primitive::load, from, from_ptr)) return T{};
   return detail::load_pieces(ctx.on(from, from_ptr));
 }
 
@@ -56,6 +57,7 @@ template <class T>
 HIRIS_DEVICE void store(const context& ctx, T* to_ptr, const std::type_identity_t<T>& value,
                         int to) {
   detail::require_transferable<T>();
+  if (!detail::admits(ctx, detail::primitive::store, to, to_ptr)) return;
   detail::store_pieces(ctx.on(to, to_ptr), value);
 }
 
@@ -72,6 +74,7 @@ template <class T>
 HIRIS_DEVICE void get(const context& ctx, T* to_ptr, const T* from_ptr, int from,
                       std::uint64_t n_elems, share mine) {
   require_transferable<T>();
+  if (!admits_transfer(ctx, by_form(primitive::get, mine), from, from_ptr, to_ptr, n_elems)) return;
   transfer<alignof(T), peer_memory, own_memory>((char*)to_ptr, (const char*)ctx.on(from, from_ptr),
                                                 n_elems * sizeof(T), mine);
 }
@@ -80,6 +83,7 @@ template <class T>
 HIRIS_DEVICE void put(const context& ctx, T* to_ptr, const T* from_ptr, int to,
                       std::uint64_t n_elems, share mine) {
   require_transferable<T>();
+  if (!admits_transfer(ctx, by_form(primitive::put, mine), to, to_ptr, from_ptr, n_elems)) return;
   transfer<alignof(T), own_memory, peer_memory>((char*)ctx.on(to, to_ptr), (const char*)from_ptr,
                                                 n_elems * sizeof(T), mine);
 }
@@ -88,6 +92,8 @@ template <class T>
 HIRIS_DEVICE void copy(const context& ctx, T* to_ptr, const T* from_ptr, int to, int from,
                        std::uint64_t n_elems, share mine) {
   require_transferable<T>();
+  const primitive by = by_form(primitive::copy, mine);
+  if (!admits(ctx, by, from, from_ptr, n_elems) || !admits(ctx, by, to, to_ptr, n_elems)) return;
   transfer<alignof(T), peer_memory, peer_memory>(
       (char*)ctx.on(to, to_ptr), (const char*)ctx.on(from, from_ptr), n_elems * sizeof(T), mine);
 }

@@ -84,6 +84,7 @@ HIRIS_DEVICE void block_quiet() {
 /// @param to    Rank to tell; may be the caller's own.
 /// @param count Arrivals to add, at least 1.
 HIRIS_DEVICE void notify(const context& ctx, signal_counter* at, int to, std::uint64_t count = 1) {
+  if (!detail::admits_notify(ctx, detail::primitive::notify, to, at, count)) return;
   platform::atomic_fetch_add<order::release, scope::system>(&ctx.on(to, at)->arrivals, count);
   platform::count(platform::counter::signals, 1);
 }
@@ -93,6 +94,7 @@ HIRIS_DEVICE void notify(const context& ctx, signal_counter* at, int to, std::ui
 /// Cost     one drain, one remote atomic without reply; no L2 write-back.
 HIRIS_DEVICE void notify_peer_stores(const context& ctx, signal_counter* at, int to,
                                      std::uint64_t count = 1) {
+  if (!detail::admits_notify(ctx, detail::primitive::notify_peer_stores, to, at, count)) return;
   signal_counter* const theirs = ctx.on(to, at);
   platform::drain_stores();
   platform::publish_add<scope::system>(&theirs->arrivals, count);
@@ -104,10 +106,12 @@ HIRIS_DEVICE void notify_peer_stores(const context& ctx, signal_counter* at, int
 /// Caller   all lanes of the wave, converged, with the same arguments.
 HIRIS_DEVICE void wave_notify_peer_stores(const context& ctx, signal_counter* at, int to,
                                           std::uint64_t count = 1) {
+  const bool admitted =
+      detail::admits_notify(ctx, detail::primitive::wave_notify_peer_stores, to, at, count);
   signal_counter* const theirs = ctx.on(to, at);
   platform::drain_stores();
   platform::wave_sync();
-  if (platform::lane_rank() == 0) {
+  if (admitted && platform::lane_rank() == 0) {
     platform::publish_add<scope::system>(&theirs->arrivals, count);
     platform::count(platform::counter::signals, 1);
   }
@@ -127,10 +131,11 @@ HIRIS_DEVICE void wave_notify_peer_stores(const context& ctx, signal_counter* at
 /// @param count Arrivals to add, at least 1.
 HIRIS_DEVICE void block_notify(const context& ctx, signal_counter* at, int to,
                                std::uint64_t count = 1) {
+  const bool admitted = detail::admits_notify(ctx, detail::primitive::block_notify, to, at, count);
   signal_counter* const theirs = ctx.on(to, at);
   platform::drain_stores();  // every wave's stores have reached the L2 that thread 0 writes back
   platform::block_sync();
-  if (platform::thread_rank() == 0) {
+  if (admitted && platform::thread_rank() == 0) {
     platform::atomic_fetch_add<order::release, scope::system>(&theirs->arrivals, count);
     platform::count(platform::counter::signals, 1);
   }
@@ -144,10 +149,12 @@ HIRIS_DEVICE void block_notify(const context& ctx, signal_counter* at, int to,
 ///          write-back.
 HIRIS_DEVICE void block_notify_peer_stores(const context& ctx, signal_counter* at, int to,
                                            std::uint64_t count = 1) {
+  const bool admitted =
+      detail::admits_notify(ctx, detail::primitive::block_notify_peer_stores, to, at, count);
   signal_counter* const theirs = ctx.on(to, at);  // before the drain, which hides the look-up
   platform::drain_stores();  // a workgroup barrier alone leaves other waves' stores in flight
   platform::block_sync();
-  if (platform::thread_rank() == 0) {
+  if (admitted && platform::thread_rank() == 0) {
     // amd: relaxed, since the drained stores were written through
     platform::publish_add<scope::system>(&theirs->arrivals, count);
     platform::count(platform::counter::signals, 1);
@@ -228,7 +235,9 @@ HIRIS_DEVICE bool poll(const context& ctx, const signal_counter* at, std::uint64
 /// @return timed_out when the budget ran out or another wait of this rank has failed before.
 HIRIS_DEVICE wait_status wait_until(const context& ctx, const signal_counter* at,
                                     std::uint64_t target, int from) {
-  if (!detail::poll(ctx, at, target, from)) return wait_status::timed_out;
+  if (!detail::admits(ctx, detail::primitive::wait_until, from, at, 1, any_rank) ||
+      !detail::poll(ctx, at, target, from))
+    return wait_status::timed_out;
   platform::acquire_after<scope::system>(&at->arrivals);
   return wait_status::ok;
 }
@@ -246,8 +255,9 @@ HIRIS_DEVICE wait_status wait_until(const context& ctx, const signal_counter* at
 /// @return  The same on all threads.
 HIRIS_DEVICE wait_status block_wait_until(const context& ctx, const signal_counter* at,
                                           std::uint64_t target, int from) {
-  bool late = false;
-  if (platform::thread_rank() == 0) {
+  bool late = platform::thread_rank() == 0 &&
+              !detail::admits(ctx, detail::primitive::block_wait_until, from, at, 1, any_rank);
+  if (platform::thread_rank() == 0 && !late) {
     late = !detail::poll(ctx, at, target, from);
     platform::acquire_after<scope::system>(&at->arrivals);
   }

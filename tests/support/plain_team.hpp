@@ -34,6 +34,8 @@ class plain_team {
       *faults_.back().data() = fault_record{};
       windows.push_back({data_.back().data(), reinterpret_cast<char*>(signals_.back().data())});
     }
+    windows.push_back(
+        {data_[0].data() + data_bytes, reinterpret_cast<char*>(signals_[0].data() + n_signals)});
     windows_ = platform::device_buffer<window>(windows.size());
     windows_.copy_from(windows);
     std::vector<context> contexts;

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "hiris/detail/check.hpp"
 #include "hiris/platform/device.hpp"
 
 namespace hiris::detail {
@@ -83,15 +84,20 @@ struct own_memory {
 struct share {
   std::uint64_t first;
   std::uint64_t step;
+  std::uint32_t form = 0;  ///< Who shares: 0 nobody, 1 the wave, 2 the workgroup.
 };
-HIRIS_DEVICE share share_of_thread() { return {0, 1}; }
+HIRIS_DEVICE share share_of_thread() { return {0, 1, 0}; }
 HIRIS_DEVICE share share_of_wave() {
   return {static_cast<std::uint64_t>(platform::lane_rank()),
-          static_cast<std::uint64_t>(platform::wave_size)};
+          static_cast<std::uint64_t>(platform::wave_size), 1};
 }
 HIRIS_DEVICE share share_of_block() {
   return {static_cast<std::uint64_t>(platform::thread_rank()),
-          static_cast<std::uint64_t>(platform::block_threads())};
+          static_cast<std::uint64_t>(platform::block_threads()), 2};
+}
+/// `get` as it was called: get, wave_get or block_get; likewise put and copy.
+HIRIS_DEVICE primitive by_form(primitive family, share mine) {
+  return static_cast<primitive>(static_cast<std::uint32_t>(family) + mine.form);
 }
 
 /// Moves the caller's share of `n` pieces, one at a time.

@@ -28,10 +28,22 @@
 #error "hiris: HIRIS_PLATFORM_CUDA needs nvcc"
 #endif
 
+/// 1 asks for a debug build (CMake: the property or variable HIRIS_DEBUG), whose primitives check
+/// what they are asked to do. On the emulator what runs on the device is then inlined always, as
+/// everywhere else it is anyway, so that the linker never gives one translation unit the functions
+/// of another that was compiled without.
+#if !defined(HIRIS_DEBUG)
+#define HIRIS_DEBUG 0
+#endif
+
 /// Marks a function that runs on the device. It implies `inline`, so that headers may define it.
 /// `HIRIS_HOST_DEVICE` marks one that runs on both sides.
 #if defined(HIRIS_PLATFORM_CPU)
+#if HIRIS_DEBUG
+#define HIRIS_DEVICE inline __attribute__((always_inline))
+#else
 #define HIRIS_DEVICE inline
+#endif
 #define HIRIS_HOST_DEVICE inline
 #elif defined(HIRIS_PLATFORM_AMD)  // __forceinline__ would need <hip/hip_runtime.h>
 #define HIRIS_DEVICE __device__ inline __attribute__((always_inline))
@@ -53,6 +65,9 @@
 #endif
 
 namespace hiris::platform {
+
+/// Whether this is a debug build.
+inline constexpr bool debug_build = HIRIS_DEBUG != 0;
 
 /// Whether this compilation is for a CDNA whose matrix instructions take twice the k (gfx950).
 #if defined(__gfx950__)

@@ -14,6 +14,7 @@
 
 #include "hiris/context.hpp"
 #include "hiris/error.hpp"
+#include "hiris/heap/detail/misuse_error.hpp"
 
 namespace hiris::detail {
 
@@ -36,8 +37,8 @@ inline void record_abort(fault_record& record, int rank) {
   state.store(2, std::memory_order_release);
 }
 
-/// Throws errc::timed_out if a wait has claimed the record, errc::aborted if the host has. The
-/// record stays as it is.
+/// Throws errc::timed_out if a wait has claimed the record, errc::aborted if the host has, or what
+/// misuse_error() makes of a call that a debug build refused. The record stays as it is.
 inline void throw_if_faulted(fault_record& record) {
   const std::atomic_ref<std::uint32_t> state(record.state);
   if (state.load(std::memory_order_acquire) == 0) return;
@@ -50,11 +51,13 @@ inline void throw_if_faulted(fault_record& record) {
   }
   if (record.block == host_block)
     throw error(errc::aborted, record.rank, "the host ended the waits of this rank's kernels");
+  if (record.refused.what != 0) throw misuse_error(record);
   throw error(errc::timed_out, record.rank, fault_text(record));
 }
 
 /// Forgets a fault. @pre No kernel that waits is running.
 inline void clear_fault(fault_record& record) {
+  record.refused = {};
   std::atomic_ref<std::uint32_t>(record.state).store(0, std::memory_order_release);
 }
 

@@ -101,14 +101,15 @@ class heap_memory {
   fault_record* fault() const noexcept { return fault_.data(); }
   platform::stream stream() const noexcept { return *stream_; }
 
-  /// A windows table in device memory. Waits until it is there. Not collective.
+  /// A windows table in device memory, as context has it. Waits until it is there. Not collective.
   ///
   /// @param data    Bases of what the table calls data.
-  /// @param members Ranks of the world, in the order of the table.
+  /// @param members Ranks of the world, in the order of the table; at least one.
   std::shared_ptr<const window> make_windows(const peer_map& data,
                                              const std::vector<int>& members) const {
     std::vector<window> table;
     for (const int r : members) table.push_back({data.base(r), signal_map_.base(r)});
+    table.push_back({data.end(members[0]), signal_map_.end(members[0])});
     const platform::device_guard guard(world_.device());
     return tables_->make(table, stream());
   }

@@ -93,11 +93,15 @@ class peer_map {
   }
 
   char* base(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].base; }
+  char* end(int rank) const noexcept {
+    return base(rank) + peers_[static_cast<std::size_t>(rank)].bytes;
+  }
   int size() const noexcept { return static_cast<int>(peers_.size()); }
 
  private:
   struct peer {
     char* base = nullptr;
+    std::uint64_t bytes = 0;
     std::shared_ptr<memory_segment> kept;  // a segment of this process
     std::shared_ptr<char> opened;          // the base of another process's allocation
   };
@@ -111,10 +115,10 @@ class peer_map {
     const peer_info& owner = w.peer(r);
     if (owner.same_process(me)) {
       if (owner.device != me.device) platform::enable_peer_access(me.device, owner.device);
-      return {offer.base, offer.keeper ? *offer.keeper : nullptr, nullptr};
+      return {offer.base, offer.bytes, offer.keeper ? *offer.keeper : nullptr, nullptr};
     }
     std::shared_ptr<char> opened = open_ipc(me.device, offer.handle);
-    return {opened.get() + offer.handle.offset, nullptr, opened};
+    return {opened.get() + offer.handle.offset, offer.bytes, nullptr, opened};
   }
 
   std::vector<peer> peers_;
