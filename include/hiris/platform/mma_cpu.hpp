@@ -47,9 +47,10 @@ struct mma_on_wave {
     lane& self = *here.current;
     wave& w = *self.owner;
     if (w.alive != ~std::uint64_t{0}) [[unlikely]] {
-      fail(self, describe_place(*w.group) + ": " + to_string(kind) + " in wave " +
-                     std::to_string(w.rank) + ", which has " +
-                     std::to_string(std::popcount(w.alive)) + " of 64 lanes: all must be alive");
+      w.group->failure = describe_place(*w.group) + ": " + to_string(kind) + " in wave " +
+                         std::to_string(w.rank) + ", which has " +
+                         std::to_string(std::popcount(w.alive)) + " of 64 lanes: all must be alive";
+      fail(self);
     }
     std::memcpy(w.mma.a[self.index], &a, 16);
     std::memcpy(w.mma.b[self.index], &b, 16);

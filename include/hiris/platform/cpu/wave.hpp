@@ -174,10 +174,10 @@ HIRIS_CPU_UNWATCHED inline void wait_turn(lane& self) {
   here.current = &self;
 }
 
-/// Ends the kernel with a text; does not return.
-[[noreturn]] HIRIS_CPU_UNWATCHED inline void fail(lane& self, std::string text) {
+/// Ends the kernel, for what `failure` of the workgroup says; does not return, so nothing of the
+/// caller's is destroyed.
+[[noreturn]] HIRIS_CPU_UNWATCHED inline void fail(lane& self) {
   workgroup& group = *self.owner->group;
-  group.failure = std::move(text);
   group.failed = true;
   happens_before(&group.end);
   here.current = nullptr;

@@ -38,10 +38,11 @@ inline std::string describe_place(const workgroup& group) {
 
 [[noreturn]] inline void fail_divergent(lane& self, operation_kind kind) {
   const wave& w = *self.owner;
-  fail(self, describe_place(*w.group) + ": divergent wave operation in wave " +
-                 std::to_string(w.rank) + ": lane " + std::to_string(self.index) + " calls " +
-                 to_string(kind) + " while " + describe_lanes(w.arrived) + " wait in " +
-                 to_string(w.kind));
+  w.group->failure = describe_place(*w.group) + ": divergent wave operation in wave " +
+                     std::to_string(w.rank) + ": lane " + std::to_string(self.index) + " calls " +
+                     to_string(kind) + " while " + describe_lanes(w.arrived) + " wait in " +
+                     to_string(w.kind);
+  fail(self);
 }
 
 /// Why nobody in the workgroup can run.
@@ -66,15 +67,18 @@ inline void lane_entry(transfer_t from) {
   lane& self = *here.current;
   self.sanitizer.enter();
   happens_after(&self.owner->group->start);
-  const workgroup& group = *self.owner->group;
+  workgroup& group = *self.owner->group;
+  bool threw = true;
   try {
     group.type->run(group.params, group.shared);
+    threw = false;
   } catch (const std::exception& e) {
-    fail(self, describe_place(group) + ", thread " + std::to_string(self.rank) +
-                   ": exception: " + e.what());
+    group.failure = describe_place(group) + ", thread " + std::to_string(self.rank) +
+                    ": exception: " + e.what();
   } catch (...) {
-    fail(self, describe_place(group) + ", thread " + std::to_string(self.rank) + ": exception");
+    group.failure = describe_place(group) + ", thread " + std::to_string(self.rank) + ": exception";
   }
+  if (threw) fail(self);
   end_lane(self);
 }
 
