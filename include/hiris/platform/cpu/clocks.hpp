@@ -47,7 +47,9 @@ class clock_set {
   }
 
   bool knows(const happening& h) const {
-    if (time_of(h.group, whole_group) >= h.time) return true;
+    const auto first = find(key_of(h.group, whole_group));
+    if (first == entries_.end() || first->key >> 32 != h.group) return false;
+    if (first->key == key_of(h.group, whole_group) && first->time >= h.time) return true;
     if (time_of(h.group, whole_wave + wave_of(h.thread)) >= h.time) return true;
     return h.thread < whole_wave && time_of(h.group, h.thread) >= h.time;
   }
@@ -75,13 +77,16 @@ class clock_set {
     std::uint64_t key;
     std::uint64_t time;
   };
+  /// A workgroup's entries lie together, what is known of all of it first.
   static std::uint64_t key_of(std::uint32_t group, std::uint32_t who) {
-    return std::uint64_t{group} << 32 | who;
+    return std::uint64_t{group} << 32 | (whole_group - who);
+  }
+  std::vector<entry>::const_iterator find(std::uint64_t key) const {
+    return std::ranges::lower_bound(entries_, key, {}, &entry::key);
   }
   std::uint64_t time_of(std::uint32_t group, std::uint32_t who) const {
-    const std::uint64_t key = key_of(group, who);
-    const auto at = std::ranges::lower_bound(entries_, key, {}, &entry::key);
-    return at == entries_.end() || at->key != key ? 0 : at->time;
+    const auto at = find(key_of(group, who));
+    return at == entries_.end() || at->key != key_of(group, who) ? 0 : at->time;
   }
 
   std::vector<entry> entries_;  // by key

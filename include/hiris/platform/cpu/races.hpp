@@ -50,6 +50,8 @@ struct group_knowledge {
 class race_detector {
  public:
   static constexpr std::size_t most_told = 8;
+  static constexpr std::size_t many_traces =
+      8;  ///< Of 16 bytes: then those not needed are dropped.
 
   /// Races found since the last `forget`, each with both places.
   const std::vector<std::string>& found() const { return found_; }
@@ -149,8 +151,11 @@ class race_detector {
     bool merged = false;
     const auto kept = std::remove_if(past.begin(), past.end(), [&](trace& then) {
       if ((then.mask & mask) == 0) return false;
+      const bool two_reads = !writes && !is_write(then.kind);
+      // A read that is kept though a later one stands for it costs less than to find that out.
+      if (two_reads && then.what.group != g.number && past.size() < many_traces) return false;
       const bool before = is_before(then.what, g, thread);
-      const bool conflict = (writes || is_write(then.kind)) && !both_atomic(then, now);
+      const bool conflict = !two_reads && !both_atomic(then, now);
       if (conflict && !before) tell(then, now, p);
       if (writes ? before || conflict : before && !is_write(then.kind)) then.mask &= ~mask;
       // Lanes of a wave that read the same bytes are one reader.
