@@ -27,9 +27,9 @@ TEST(Error, EveryCodeHasANameOfItsOwn) {
   for (errc code :
        {errc::invalid_argument, errc::mismatch, errc::not_symmetric, errc::out_of_memory,
         errc::not_resident, errc::unsupported, errc::bootstrap_failed, errc::mapping_failed,
-        errc::timed_out, errc::aborted, errc::runtime_failed})
+        errc::timed_out, errc::aborted, errc::corrupted, errc::runtime_failed})
     names.insert(hiris::to_string(code));
-  EXPECT_EQ(names.size(), 11u);
+  EXPECT_EQ(names.size(), 12u);
   EXPECT_EQ(names.count("unknown"), 0u);
   EXPECT_STREQ(hiris::to_string(static_cast<errc>(200)), "unknown");
 }

@@ -27,6 +27,7 @@ enum class errc : std::uint8_t {
   mapping_failed,    ///< A peer's memory could not be mapped, or proved to be other memory.
   timed_out,         ///< A wait on the device ran out; the text is that of the fault record.
   aborted,           ///< The host ended the waits on the device.
+  corrupted,         ///< Memory around a block of a heap, or freed memory, was written.
   runtime_failed     ///< The HIP (or CUDA) runtime returned an error; the text has its name.
 };
 
@@ -53,6 +54,8 @@ inline const char* to_string(errc code) noexcept {
       return "timed_out";
     case errc::aborted:
       return "aborted";
+    case errc::corrupted:
+      return "corrupted";
     case errc::runtime_failed:
       return "runtime_failed";
   }

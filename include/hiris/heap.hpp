@@ -47,10 +47,10 @@ class symmetric_heap {
       : world_(w),
         options_(detail::checked(w, options)),
         memory_(world_, options_),
-        data_ledger_(std::make_shared<detail::block_ledger>(
-            static_cast<std::uint64_t>(options_.data_bytes), w.size())),
+        data_ledger_(std::make_shared<detail::block_ledger>(detail::data_segment_bytes(options_),
+                                                            w.size(), memory_.data_guards())),
         signal_ledger_(std::make_shared<detail::block_ledger>(
-            static_cast<std::uint64_t>(options_.signals) * sizeof(signal_counter), w.size())) {}
+            detail::signal_segment_bytes(options_), w.size(), memory_.signal_guards())) {}
   symmetric_heap(const symmetric_heap&) = delete;
   symmetric_heap& operator=(const symmetric_heap&) = delete;
 
@@ -61,8 +61,8 @@ class symmetric_heap {
   /// Ends the heap. Collective. All mappings are closed on all ranks before any memory is freed.
   /// Waits for this rank's device.
   ///
-  /// @throws errc::bootstrap_failed if a rank does not come. The heap is closed on this rank
-  ///         anyway.
+  /// @throws errc::bootstrap_failed if a rank does not come, errc::corrupted as check_blocks(). The
+  ///         heap is closed on this rank anyway.
   void close() { memory_.close(); }
 
   /// Allocates `n_elems` elements on every rank, at the same offset. Collective. The contents are
@@ -186,10 +186,25 @@ class symmetric_heap {
   /// Throws if a wait of a kernel of this rank has run out since the last reset_fault().
   ///
   /// @throws errc::timed_out with rank, peer, signal, expected, seen and elapsed time;
-  ///         errc::aborted after abort().
+  ///         errc::aborted after abort(); in a debug build errc::not_symmetric and
+  ///         errc::invalid_argument for a call on the device that was refused; errc::corrupted if
+  ///         a guard of a block was found broken when it was freed or its memory given out again.
   void check() const {
     require_open();
     detail::throw_if_faulted(*memory_.fault());
+    memory_.throw_if_broken();
+  }
+  /// Looks at the guards of all blocks of this rank and at the memory that all ranks have freed,
+  /// then checks. Kernels may run. Without heap_options::guard_blocks it is check().
+  ///
+  /// Cost     two small copies a block, and one of all freed memory that is not in use again.
+  ///
+  /// @throws errc::corrupted with the block, the first byte and what it was found to be, until
+  ///         reset_fault(); and as check().
+  void check_blocks() const {
+    require_open();
+    memory_.inspect_blocks("when asked");
+    check();
   }
   /// Waits for the stream, then checks.
   void synchronize(platform::stream stream) const {
@@ -211,6 +226,7 @@ class symmetric_heap {
   void reset_fault() {
     require_open();
     detail::clear_fault(*memory_.fault());
+    memory_.forget_broken();
   }
 
   /// How much room there is, and how much of what this rank freed waits for other ranks.

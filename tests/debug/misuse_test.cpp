@@ -175,7 +175,7 @@ struct wait_kernel {
 struct stage {
   explicit stage(const world& team)
       : w(team),
-        heap(w, {.data_bytes = window_elems * 4, .signals = window_signals}),
+        heap(w, {.data_bytes = window_elems * 4, .signals = window_signals, .guard_blocks = false}),
         data(heap.allocate<int>(window_elems)),
         signals(heap.allocate_signals(window_signals)),
         local(64),
@@ -338,7 +338,7 @@ TEST_F(Misuse, OfSignals) {
 
 TEST_F(Misuse, OfTheWindowsOfRegionsAndTeams) {
   on_ranks(4, [](const world& w) {
-    symmetric_heap heap(w, {.data_bytes = 4096, .signals = 4});
+    symmetric_heap heap(w, {.data_bytes = 4096, .signals = 4, .guard_blocks = false});
     const auto block = heap.allocate<int>(8);
     const platform::device_buffer<int> mine(100);
     auto region = heap.attach(mine.data(), 50);

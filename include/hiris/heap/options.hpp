@@ -12,17 +12,26 @@
 #include <optional>
 #include <string>
 
+#include "hiris/context.hpp"
 #include "hiris/error.hpp"
+#include "hiris/heap/detail/block_guards.hpp"
+#include "hiris/platform/config.hpp"
 #include "hiris/world.hpp"
 
 namespace hiris {
 
-/// `data_bytes`, `signals` and `fill_new` must be the same on all ranks.
+/// All but `wait_budget` must be the same on all ranks.
 struct heap_options {
   std::int64_t data_bytes = std::int64_t{1} << 30;       ///< Size of the data segment, at least 1.
   std::int64_t signals = 4096;                           ///< Signals, 128 bytes each; at least 1.
   std::chrono::nanoseconds wait_budget{10'000'000'000};  ///< Longest wait in a kernel; at least 1.
-  std::optional<std::byte> fill_new{};  ///< Byte that new data blocks are filled with; unset: none.
+  /// Byte that new data blocks are filled with; unset: none, or with guard_blocks 0xFF (NaN).
+  std::optional<std::byte> fill_new{};
+  /// Whether memory around each block is guarded and memory that all ranks have freed is filled
+  /// with 0xDB, so that what is written there is found: see symmetric_heap::check_blocks(). Costs
+  /// 512 bytes a block, or 256 more than its alignment, and on the host a few copies in each
+  /// allocation and free. On in a debug build.
+  bool guard_blocks = platform::debug_build;
 };
 
 /// Where the room of a segment is. The same on all ranks, but `waiting_bytes`.
@@ -36,7 +45,7 @@ struct heap_use {
 
 namespace detail {
 
-/// Returns `o`. Collective.
+/// Returns `o`, with what follows from it. Collective.
 ///
 /// @throws errc::invalid_argument, errc::mismatch on every rank.
 inline heap_options checked(const world& w, const heap_options& o) {
@@ -57,7 +66,19 @@ inline heap_options checked(const world& w, const heap_options& o) {
   w.require_equal(step, "heap_options::signals", o.signals);
   w.require_equal(step, "heap_options::fill_new",
                   o.fill_new ? std::to_integer<int>(*o.fill_new) : -1);
-  return o;
+  w.require_equal(step, "heap_options::guard_blocks", o.guard_blocks ? 1 : 0);
+  heap_options result = o;
+  if (o.guard_blocks && !o.fill_new) result.fill_new = new_pattern;
+  return result;
+}
+
+/// Sizes of the segments.
+inline std::uint64_t data_segment_bytes(const heap_options& o) {
+  return static_cast<std::uint64_t>(o.data_bytes) + (o.guard_blocks ? guard_room_bytes : 0);
+}
+inline std::uint64_t signal_segment_bytes(const heap_options& o) {
+  return static_cast<std::uint64_t>(o.signals) * sizeof(signal_counter) +
+         (o.guard_blocks ? guard_room_bytes : 0);
 }
 
 }  // namespace detail

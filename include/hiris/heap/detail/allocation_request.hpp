@@ -145,7 +145,7 @@ inline std::uint64_t allocate_collectively(const world& w, block_ledger& ledger,
   std::vector<std::uint64_t> untold = ledger.untold();
   mine.untold = untold.size();
   exchange_retired(w, ledger, agree_on_request(w, mine, "symmetric allocation"), std::move(untold));
-  if (const auto at = ledger.allocate(mine.bytes(), mine.alignment)) return *at;
+  if (const auto at = ledger.allocate(mine.bytes(), mine.alignment, mine.text())) return *at;
   const heap_use have = ledger.use();
   throw error(errc::out_of_memory, -1,
               "the symmetric heap needs " + std::to_string(mine.bytes()) + " bytes for " +

@@ -16,11 +16,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "hiris/heap/detail/block_guards.hpp"
 #include "hiris/heap/offset_allocator.hpp"
 #include "hiris/heap/options.hpp"
 
@@ -29,15 +34,26 @@ namespace hiris::detail {
 /// Thread safe: handles may end their life on any thread.
 class block_ledger {
  public:
-  block_ledger(std::uint64_t total_bytes, int ranks) : space_(total_bytes), ranks_(ranks) {}
+  /// @param guards Of the segment; null: blocks lie side by side.
+  block_ledger(std::uint64_t total_bytes, int ranks, std::shared_ptr<block_guards> guards = nullptr)
+      : guards_(std::move(guards)), space_(total_bytes), ranks_(ranks) {}
 
   /// As offset_allocator::allocate. The same calls in the same order on all ranks.
-  std::optional<std::uint64_t> allocate(std::uint64_t bytes, std::uint64_t alignment) {
+  ///
+  /// @param what The block, for texts.
+  std::optional<std::uint64_t> allocate(std::uint64_t bytes, std::uint64_t alignment,
+                                        std::string what = {}) {
     const std::lock_guard lock(mutex_);
     untold_.reserve(blocks_.size() + 1);  // so that retire() cannot fail
-    const auto at = space_.allocate(bytes, alignment);
-    if (at) blocks_[*at] = {};
-    return at;
+    if (bytes > space_.total_bytes()) return std::nullopt;
+    const std::uint64_t before = guards_ ? std::max(alignment, guard_bytes) : 0;
+    const std::uint64_t all = before + bytes + (guards_ ? guard_bytes : 0);
+    const auto begin = space_.allocate(all, alignment);
+    if (!begin) return std::nullopt;
+    const block_place place{*begin, *begin + all, *begin + before, bytes};
+    blocks_[place.offset] = {place};
+    if (guards_) guards_->arm(place, std::move(what));
+    return place.offset;
   }
 
   /// This rank is done with the block at `offset`; once a block.
@@ -46,6 +62,7 @@ class block_ledger {
     const auto block = blocks_.find(offset);
     if (block == blocks_.end() || block->second.retired_here) return;
     block->second.retired_here = true;
+    if (guards_) guards_->freed_here(offset);
     untold_.push_back(offset);
   }
 
@@ -66,17 +83,21 @@ class block_ledger {
       for (const std::uint64_t offset : offsets)
         if (const auto block = blocks_.find(offset);
             block != blocks_.end() && ++block->second.told == ranks_) {
-          space_.release(offset);
+          space_.release(block->second.place.begin);
           blocks_.erase(block);
+          if (guards_) guards_->freed_everywhere(offset);
         }
   }
 
   /// Whether `[offset, offset + bytes)` lies in one block that this rank still has.
   bool holds(std::uint64_t offset, std::uint64_t bytes) const {
     const std::lock_guard lock(mutex_);
-    const auto block = space_.find(offset);
-    return block && bytes <= block->second - (offset - block->first) &&
-           !blocks_.at(block->first).retired_here;
+    auto next = blocks_.upper_bound(offset);
+    if (next == blocks_.begin()) return false;
+    const state& block = std::prev(next)->second;
+    const std::uint64_t from_begin = offset - block.place.offset;
+    return from_begin < block.place.bytes && bytes <= block.place.bytes - from_begin &&
+           !block.retired_here;
   }
 
   /// Where the room is.
@@ -85,20 +106,22 @@ class block_ledger {
     heap_use now{space_.total_bytes(), space_.free_bytes(), space_.largest_free_bytes(), 0,
                  space_.blocks()};
     for (const auto& [offset, block] : blocks_)
-      if (block.retired_here) now.waiting_bytes += space_.find(offset)->second;
+      if (block.retired_here) now.waiting_bytes += block.place.end - block.place.begin;
     return now;
   }
 
  private:
   struct state {
+    block_place place;
     bool retired_here = false;
     int told = 0;  ///< Ranks that told they are done with it.
   };
 
   mutable std::mutex mutex_;
+  const std::shared_ptr<block_guards> guards_;
   offset_allocator space_;
   int ranks_;
-  std::map<std::uint64_t, state> blocks_;
+  std::map<std::uint64_t, state> blocks_;  // by offset
   std::vector<std::uint64_t> untold_;
 };
 

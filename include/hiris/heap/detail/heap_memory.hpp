@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <memory>
 #include <numeric>
@@ -20,6 +21,7 @@
 
 #include "hiris/context.hpp"
 #include "hiris/error.hpp"
+#include "hiris/heap/detail/block_guards.hpp"
 #include "hiris/heap/detail/memory_proof.hpp"
 #include "hiris/heap/detail/memory_segment.hpp"
 #include "hiris/heap/detail/peer_map.hpp"
@@ -44,8 +46,8 @@ class heap_memory {
   heap_memory(const world& w, const heap_options& options)
       : world_(w), exceptions_(std::uncaught_exceptions()) {
     try {
-      open(static_cast<std::uint64_t>(options.data_bytes),
-           static_cast<std::uint64_t>(options.signals) * sizeof(signal_counter));
+      open(data_segment_bytes(options), signal_segment_bytes(options));
+      if (options.guard_blocks) guard_blocks();
     } catch (...) {
       give_up();
       throw;
@@ -56,10 +58,13 @@ class heap_memory {
 
   /// Closes. Waits for the others no longer than the limit of the bootstrap, and not at all while
   /// an exception unwinds the stack: then others may still have this memory mapped, which the
-  /// runtime keeps alive for them (ranks of this process share its ownership).
+  /// runtime keeps alive for them (ranks of this process share its ownership). What the guards of
+  /// blocks found, and nobody can be thrown at, goes to stderr.
   ~heap_memory() {
     try {
       if (std::uncaught_exceptions() <= exceptions_) close();
+    } catch (const error& e) {
+      if (e.code() == errc::corrupted) std::fprintf(stderr, "%s\n", e.what());
     } catch (...) {  // a rank is gone; what can be released is
     }
     release();
@@ -69,7 +74,8 @@ class heap_memory {
   /// closes; mappings are closed before memory is freed; memory is freed, which may wait for all
   /// kernels of a device, before any rank launches kernels that wait for others.
   ///
-  /// @throws errc::bootstrap_failed, errc::mismatch if a rank does not come. Closed here anyway.
+  /// @throws errc::bootstrap_failed, errc::mismatch if a rank does not come, errc::corrupted as
+  ///         throw_if_broken(). Closed here anyway.
   void close() {
     if (!is_open_) return;
     is_open_ = false;
@@ -79,6 +85,7 @@ class heap_memory {
         platform::synchronize_device();
       }
       world_.barrier("close of the heap: work has ended");
+      inspect_blocks("at the close of the heap");
       unmap();
       world_.barrier("close of the heap: mappings are closed");
       release();
@@ -87,7 +94,26 @@ class heap_memory {
       release();
       throw;
     }
+    throw_if_broken();
   }
+
+  /// Looks for what was written outside the blocks, and keeps what it finds.
+  void inspect_blocks(std::string_view when) const noexcept {
+    for (block_guards* guards : {data_guards_.get(), signal_guards_.get()})
+      if (guards) guards->inspect(when);
+  }
+  /// @throws errc::corrupted for what the guards of this rank found first, until forget_broken().
+  void throw_if_broken() const {
+    for (const block_guards* guards : {data_guards_.get(), signal_guards_.get()})
+      if (guards) guards->throw_if_broken();
+  }
+  void forget_broken() noexcept {
+    for (block_guards* guards : {data_guards_.get(), signal_guards_.get()})
+      if (guards) guards->forget();
+  }
+  /// Null without guards.
+  const std::shared_ptr<block_guards>& data_guards() const noexcept { return data_guards_; }
+  const std::shared_ptr<block_guards>& signal_guards() const noexcept { return signal_guards_; }
 
   bool is_open() const noexcept { return is_open_; }
   /// Random; the same on all ranks of this heap, and of no other.
@@ -150,6 +176,17 @@ class heap_memory {
     is_open_ = true;
   }
 
+  void guard_blocks() {
+    world_.collectively("guards of the heap", [&] {
+      const platform::device_guard guard(world_.device());
+      const auto of = [&](const memory_segment& segment, const char* name) {
+        return std::make_shared<block_guards>(world_.device(), world_.rank(), segment.base(), name);
+      };
+      data_guards_ = of(*data_, "data");
+      signal_guards_ = of(*signals_, "signal");
+    });
+  }
+
   memory_offer offer(const std::shared_ptr<memory_segment>& mine) const {
     const memory_proof proof = write_proof(mine->base(), mine->bytes(), stream());
     return make_offer(world_, mine->base(), mine->bytes(), proof, &mine);
@@ -161,6 +198,8 @@ class heap_memory {
   }
   void release() noexcept {
     unmap();
+    for (block_guards* guards : {data_guards_.get(), signal_guards_.get()})
+      if (guards) guards->end();
     data_.reset();
     signals_.reset();
     windows_.reset();
@@ -187,6 +226,7 @@ class heap_memory {
   std::shared_ptr<window_tables> tables_;  // shared with the tables that are alive
   std::shared_ptr<const window> windows_;
   std::shared_ptr<memory_segment> data_, signals_;
+  std::shared_ptr<block_guards> data_guards_, signal_guards_;  // shared with blocks that are alive
   peer_map data_map_, signal_map_;
 };
 
