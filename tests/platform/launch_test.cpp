@@ -58,6 +58,7 @@ struct shared_kernel {
     pf::block_sync();
     std::uint64_t sum = 0;
     for (int i = 0; i < Bytes; ++i) sum += s.byte[i];
+    if (pf::thread_rank() != 0) return;
     p.out[2 * pf::block_rank()] = sum;
     p.out[2 * pf::block_rank() + 1] = reinterpret_cast<std::uintptr_t>(&s) % Alignment;
   }
