@@ -90,12 +90,14 @@ TEST(BlockBarrier, NamesTheRankThatDoesNotCome) {
   team.launch<absent_kernel>({team.contexts(), team.data<int>(0), team.signals(0), 2});
   for (int r = 0; r < 4; ++r) {
     if (r == 2) continue;
-    EXPECT_EQ(team.fault(r).state, 2u);
-    EXPECT_EQ(team.fault(r).rank, r);
-    EXPECT_EQ(team.fault(r).peer, 2);
-    EXPECT_EQ(team.fault(r).signal, 2u);
-    EXPECT_EQ(team.fault(r).expected, 1u);
-    EXPECT_EQ(team.fault(r).seen, 0u);
+    const bool is_own = team.fault(r).state == fault_state::complete;
+    const fault_record fault = is_own ? team.fault(r) : team.control_line(r);
+    EXPECT_EQ(fault.state, fault_state::complete);
+    EXPECT_EQ(fault.cause.rank == r, is_own);
+    EXPECT_EQ(fault.cause.peer, 2);
+    EXPECT_EQ(fault.cause.signal, 2u);
+    EXPECT_EQ(fault.cause.expected, 1u);
+    EXPECT_EQ(fault.cause.seen, 0u);
     EXPECT_EQ(team.read<int>(r, 0, 128), std::vector<int>(128, 2));
   }
 }
@@ -137,7 +139,7 @@ class BarrierKernel : public testing::Test {
     for (int r = 0; r < size; ++r) {
       const auto i = static_cast<std::size_t>(r);
       streams_[i].synchronize();
-      EXPECT_EQ(team_.fault(r).state, 0u);
+      EXPECT_EQ(team_.fault(r).state, fault_state::none);
       EXPECT_EQ(team_.read<int>(r, 0, 2),
                 (std::vector<int>{steps, size * steps * (steps + 1) / 2}));
       EXPECT_EQ(epochs_[i].to_host()[0], first + 2 * static_cast<std::uint64_t>(steps));

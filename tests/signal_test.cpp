@@ -121,7 +121,7 @@ void check_ring(int size, form how, std::uint64_t first, int rounds) {
     EXPECT_EQ(outcome[0], 0) << "wrong elements at rank " << r << " of " << size;
     EXPECT_EQ(outcome[1], rounds) << "rounds of rank " << r << " of " << size;
     EXPECT_EQ(team.arrivals(r, 0), first + static_cast<std::uint64_t>(rounds));
-    EXPECT_EQ(team.fault(r).state, 0u);
+    EXPECT_EQ(team.fault(r).state, fault_state::none);
   }
 }
 
@@ -261,13 +261,15 @@ struct late_kernel {
     int* base;
     signal_counter* signals;
     std::uint64_t target;
-    bool by_thread;  // wait_until by one thread, instead of the whole workgroup
-    bool no_record;
+    bool by_thread = false;  // wait_until by one thread, instead of the whole workgroup
+    bool no_record = false;
+    int patient_but = -1;  // the only rank whose budget is not an hour; -1: none has an hour
   };
   struct shared {};
   static HIRIS_DEVICE void run(const params& p, shared&) {
     context ctx = p.contexts[platform::block_rank()];
     if (p.no_record) ctx.fault = nullptr;
+    if (p.patient_but >= 0 && p.patient_but != ctx.rank) ctx.budget_ns = 3'600'000'000'000;
     int* const told = p.contexts[0].on(ctx.rank, p.base);
     signal_counter* const s = p.contexts[0].on(ctx.rank, p.signals);
     const int from = (ctx.rank + 1) % ctx.size;
@@ -280,45 +282,47 @@ struct late_kernel {
   }
 };
 
-TEST(SignalTimeout, IsRecordedWithAllThatIsKnown) {
-  for (const bool by_thread : {false, true}) {
-    const std::uint64_t budget_ns = 20'000'000;
-    plain_team team(3, 128 * sizeof(int), 8, budget_ns);
-    team.set_arrivals(11);
-    team.launch<late_kernel>(
-        {team.contexts(), team.data<int>(0), team.signals(0), 13, by_thread, false});
-    for (int r = 0; r < 3; ++r) {
-      const fault_record& fault = team.fault(r);
-      EXPECT_EQ(fault.state, 2u);
-      EXPECT_EQ(fault.rank, r);
-      EXPECT_EQ(fault.peer, (r + 1) % 3);
-      EXPECT_EQ(fault.block, static_cast<std::uint32_t>(r));
-      EXPECT_EQ(fault.signal, 5u);
-      EXPECT_EQ(fault.expected, 13u);
-      EXPECT_EQ(fault.seen, 11u);
-      EXPECT_GE(fault.elapsed_ns, budget_ns);
-      EXPECT_LT(fault.elapsed_ns, 10'000'000'000u);
-      const auto told = team.read<int>(r, 0, 128);
-      for (int t = 0; t < 128; ++t)
-        EXPECT_EQ(told[static_cast<std::size_t>(t)], !by_thread || t == 17 ? 2 : 1) << t;
+TEST(SignalTimeout, IsRecordedWithAllThatIsKnownOnAllRanks) {
+  const std::uint64_t budget_ns = 20'000'000;
+  for (const bool by_thread : {false, true})
+    for (int first = 0; first < 3; ++first) {
+      plain_team team(3, 128 * sizeof(int), 8, budget_ns);
+      team.set_arrivals(11);
+      team.launch<late_kernel>(
+          {team.contexts(), team.data<int>(0), team.signals(0), 13, by_thread, false, first});
+      for (int r = 0; r < 3; ++r) {
+        EXPECT_EQ(team.fault(r).state, r == first ? fault_state::complete : fault_state::told);
+        const fault_record fault = r == first ? team.fault(r) : team.control_line(r);
+        EXPECT_EQ(fault.state, fault_state::complete);
+        EXPECT_EQ(fault.cause.rank, first);
+        EXPECT_EQ(fault.cause.peer, (first + 1) % 3);
+        EXPECT_EQ(fault.cause.block, static_cast<std::uint32_t>(first));
+        EXPECT_EQ(fault.cause.signal, 5u);
+        EXPECT_EQ(fault.cause.expected, 13u);
+        EXPECT_EQ(fault.cause.seen, 11u);
+        EXPECT_GE(fault.cause.elapsed_ns, budget_ns);
+        EXPECT_LT(fault.cause.elapsed_ns, 10'000'000'000u);
+        const auto told = team.read<int>(r, 0, 128);
+        for (int t = 0; t < 128; ++t)
+          EXPECT_EQ(told[static_cast<std::size_t>(t)], !by_thread || t == 17 ? 2 : 1) << t;
+      }
     }
-  }
 }
 
 TEST(SignalTimeout, LooksAcrossTheWrap) {
   plain_team team(1, 128 * sizeof(int), 8, 5'000'000);
   team.set_arrivals(~std::uint64_t{0});
-  team.launch<late_kernel>({team.contexts(), team.data<int>(0), team.signals(0), 1, false, false});
-  EXPECT_EQ(team.fault(0).state, 2u);
-  EXPECT_EQ(team.fault(0).expected, 1u);
-  EXPECT_EQ(team.fault(0).seen, ~std::uint64_t{0});
+  team.launch<late_kernel>({team.contexts(), team.data<int>(0), team.signals(0), 1});
+  EXPECT_EQ(team.fault(0).state, fault_state::complete);
+  EXPECT_EQ(team.fault(0).cause.expected, 1u);
+  EXPECT_EQ(team.fault(0).cause.seen, ~std::uint64_t{0});
 }
 
 TEST(SignalTimeout, NeedsNoRecord) {
   plain_team team(2, 128 * sizeof(int), 8, 5'000'000);
   team.launch<late_kernel>({team.contexts(), team.data<int>(0), team.signals(0), 1, false, true});
   for (int r = 0; r < 2; ++r) {
-    EXPECT_EQ(team.fault(r).state, 0u);
+    EXPECT_EQ(team.fault(r).state, fault_state::none);
     EXPECT_EQ(team.read<int>(r, 0, 1)[0], 2);
   }
 }
@@ -326,9 +330,9 @@ TEST(SignalTimeout, NeedsNoRecord) {
 TEST(SignalTimeout, AReachedTargetNeedsNoBudget) {
   plain_team team(2, 128 * sizeof(int), 8, 0);
   team.set_arrivals(4);
-  team.launch<late_kernel>({team.contexts(), team.data<int>(0), team.signals(0), 4, false, false});
+  team.launch<late_kernel>({team.contexts(), team.data<int>(0), team.signals(0), 4});
   for (int r = 0; r < 2; ++r) {
-    EXPECT_EQ(team.fault(r).state, 0u);
+    EXPECT_EQ(team.fault(r).state, fault_state::none);
     EXPECT_EQ(team.read<int>(r, 0, 1)[0], 1);
   }
 }
@@ -355,10 +359,10 @@ TEST(SignalTimeout, TheFirstIsKept) {
   plain_team team(2, 64, 2);
   team.launch<two_faults_kernel>({team.contexts(), team.data<int>(0), team.signals(0)});
   EXPECT_EQ(team.read<int>(0, 0, 2), (std::vector<int>{2, 2}));
-  EXPECT_EQ(team.fault(0).state, 2u);
-  EXPECT_EQ(team.fault(0).signal, 0u);
-  EXPECT_EQ(team.fault(0).expected, 7u);
-  EXPECT_EQ(team.fault(0).peer, 1);
+  EXPECT_EQ(team.fault(0).state, fault_state::complete);
+  EXPECT_EQ(team.fault(0).cause.signal, 0u);
+  EXPECT_EQ(team.fault(0).cause.expected, 7u);
+  EXPECT_EQ(team.fault(0).cause.peer, 1);
 }
 
 /// Two workgroups of one rank; the first has a short budget, the second an hour.
@@ -385,9 +389,9 @@ TEST(SignalTimeout, OfOneWorkgroupEndsTheOthers) {
   team.launch<shared_fault_kernel>({team.contexts(), team.data<int>(0), team.signals(0)});
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
   EXPECT_EQ(team.read<int>(0, 0, 2), (std::vector<int>{2, 2}));
-  EXPECT_EQ(team.fault(0).state, 2u);
-  EXPECT_EQ(team.fault(0).block, 0u) << "the first time-out is the one that is recorded";
-  EXPECT_EQ(team.fault(0).signal, 0u);
+  EXPECT_EQ(team.fault(0).state, fault_state::complete);
+  EXPECT_EQ(team.fault(0).cause.block, 0u) << "the first time-out is the one that is recorded";
+  EXPECT_EQ(team.fault(0).cause.signal, 0u);
 }
 
 }  // namespace

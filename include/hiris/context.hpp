@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "hiris/detail/check.hpp"
+#include "hiris/detail/fault_record.hpp"
 #include "hiris/platform/config.hpp"
 #include "hiris/platform/device.hpp"
 
@@ -24,30 +25,12 @@ namespace hiris {
 struct alignas(128) signal_counter {
   std::uint64_t arrivals;
 };
+static_assert(sizeof(signal_counter) == control_bytes, "a control line is one of the lines");
 
 /// Where one rank's symmetric memory is mapped in this rank's address space.
 struct window {
   char* data;     ///< Base of the rank's data segment (or registered region).
-  char* signals;  ///< Base of the rank's signal segment.
-};
-
-/// In the place of a workgroup: the host ended the waits.
-inline constexpr std::uint32_t host_block = ~std::uint32_t{0};
-
-/// What a wait leaves behind when its budget runs out, or a primitive of a debug build that refuses
-/// a call. One a heap and rank, in host-visible memory;
-/// the first time-out, or an abort of the host, claims it (0 -> 1), fills it in and publishes it
-/// (1 -> 2). Waits that find it claimed end, too.
-struct fault_record {
-  std::uint32_t state;              ///< 0 none, 1 being written, 2 complete.
-  std::int32_t rank;                ///< Rank that waited.
-  std::int32_t peer;                ///< Rank that was to signal, or -1 if any.
-  std::uint32_t block;              ///< Workgroup that waited, or host_block.
-  std::uint64_t signal;             ///< Index of the signal in the signal segment.
-  std::uint64_t expected;           ///< Arrivals waited for.
-  std::uint64_t seen;               ///< Arrivals at the last look.
-  std::uint64_t elapsed_ns;         ///< How long the wait took.
-  detail::misuse_record refused{};  ///< What a check of a debug build refused, instead of a wait.
+  char* signals;  ///< Base of the rank's signals; its control line lies right before it.
 };
 
 /// Access to the symmetric memory of all ranks of a team.
@@ -56,7 +39,7 @@ struct context {
   std::int32_t size;        ///< Number of ranks.
   const window* windows;    ///< [size + 1], device memory, constant while the heap lives. The last
                             ///< has the ends of rank 0's: all ranks' windows are of one size.
-  fault_record* fault;      ///< This rank's record; null: time-outs are not recorded.
+  fault_record* fault;      ///< This rank's record; null: nothing is recorded or told.
   std::uint64_t budget_ns;  ///< Longest that a wait may take, by the device's wall clock.
 
   /// Address on `peer` of the symmetric object that this rank sees at `mine`.

@@ -78,7 +78,7 @@ class symmetric_heap {
   symmetric_array<T> allocate(std::int64_t n_elems, std::uint64_t alignment = default_alignment) {
     require_open();
     const auto request = detail::describe_request<T>("data", n_elems, alignment);
-    symmetric_array<T> block(data_ledger_, memory_.data().base(),
+    symmetric_array<T> block(data_ledger_, memory_.data().base,
                              detail::allocate_collectively(world_, *data_ledger_, request),
                              n_elems);
     if (options_.fill_new)
@@ -102,7 +102,7 @@ class symmetric_heap {
     const auto request =
         detail::describe_request<signal_counter>("signals", n, alignof(signal_counter));
     symmetric_array<signal_counter> block(
-        signal_ledger_, memory_.signals().base(),
+        signal_ledger_, memory_.signals().base,
         detail::allocate_collectively(world_, *signal_ledger_, request), n);
     memory_.fill_on_all_ranks(block.data(), std::byte{0}, request.bytes(), "zeroing of signals");
     return block;
@@ -183,15 +183,20 @@ class symmetric_heap {
     return memory_.is_open() && holds(pointer, 1, memory_.signals(), *signal_ledger_);
   }
 
-  /// Throws if a wait of a kernel of this rank has run out since the last reset_fault().
+  /// Throws if a wait of a kernel of this rank has failed since the last reset_fault(): it ran out,
+  /// or one of a peer did, which told this rank. All of these ranks name the same wait, the one
+  /// that ran out first; of several that run out within microseconds, each rank names one. The
+  /// ranks in the text are those of the context of that wait. A rank none of whose kernels waits
+  /// throws nothing; the next wait of it that is not over at once ends with the cause.
   ///
-  /// @throws errc::timed_out with rank, peer, signal, expected, seen and elapsed time;
-  ///         errc::aborted after abort(); in a debug build errc::not_symmetric and
-  ///         errc::invalid_argument for a call on the device that was refused; errc::corrupted if
-  ///         a guard of a block was found broken when it was freed or its memory given out again.
+  /// @throws errc::timed_out with rank, peer, signal, expected, seen and elapsed time of the wait
+  ///         that ran out first; errc::aborted after abort(), here or on a peer; in a debug build
+  ///         errc::not_symmetric and errc::invalid_argument for a call on the device that was
+  ///         refused; errc::corrupted if a guard of a block was found broken when it was freed or
+  ///         its memory given out again.
   void check() const {
     require_open();
-    detail::throw_if_faulted(*memory_.fault());
+    memory_.throw_if_faulted();
     memory_.throw_if_broken();
   }
   /// Looks at the guards of all blocks of this rank and at the memory that all ranks have freed,
@@ -213,19 +218,24 @@ class symmetric_heap {
   }
   /// Ends all waits of this rank's kernels, those that run and those to come, with a time-out: for
   /// when the host knows that a peer is lost. Returns at once; check() and synchronize() throw
-  /// errc::aborted from then on, unless a wait had run out before. Peers that wait for this rank
-  /// are not told.
+  /// errc::aborted from then on, unless a wait had failed before. The first of the waits that ends
+  /// tells the peers, whose waits end, too; while no kernel of this rank waits, nobody is told.
   ///
   /// Caller   host, any thread.
   /// Cost     none for kernels; a wait looks every few hundred polls.
   void abort() {
     require_open();
-    detail::record_abort(*memory_.fault(), world_.rank());
+    detail::record_abort(*memory_.fault());
   }
-  /// Forgets a fault or an abort. @pre No kernel of this rank that waits is running.
+  /// Forgets faults and aborts, on all ranks. Collective, since a fault is told to all of them.
+  ///
+  /// Cost     two barriers on the host, one fill of a line of device memory.
+  ///
+  /// @pre No kernel of this rank that waits is running or enqueued.
+  /// @throws errc::bootstrap_failed if a rank does not come.
   void reset_fault() {
     require_open();
-    detail::clear_fault(*memory_.fault());
+    memory_.clear_faults();
     memory_.forget_broken();
   }
 
@@ -258,22 +268,21 @@ class symmetric_heap {
     });
   }
 
-  static bool holds(const void* pointer, std::uint64_t bytes, const detail::memory_segment& in,
+  static bool holds(const void* pointer, std::uint64_t bytes, const detail::memory_range& in,
                     const detail::block_ledger& ledger) {
-    const auto base = reinterpret_cast<std::uintptr_t>(in.base());
+    const auto base = reinterpret_cast<std::uintptr_t>(in.base);
     const auto at = reinterpret_cast<std::uintptr_t>(pointer);
     return at >= base && bytes > 0 && ledger.holds(at - base, bytes);
   }
-  std::uint64_t offset_in(const void* pointer, std::uint64_t bytes,
-                          const detail::memory_segment& in, const detail::block_ledger& ledger,
-                          const char* kind) const {
+  std::uint64_t offset_in(const void* pointer, std::uint64_t bytes, const detail::memory_range& in,
+                          const detail::block_ledger& ledger, const char* kind) const {
     if (holds(pointer, bytes, in, ledger))
-      return static_cast<std::uint64_t>(static_cast<const char*>(pointer) - in.base());
+      return static_cast<std::uint64_t>(static_cast<const char*>(pointer) - in.base);
     throw error(errc::not_symmetric, world_.rank(),
                 std::to_string(bytes) + " bytes at pointer " + detail::address_text(pointer) +
                     " are in no allocated block of the " + kind +
-                    " segment; allowed are blocks in [" + detail::address_text(in.base()) + ", " +
-                    detail::address_text(in.base() + in.bytes()) + ")");
+                    " segment; allowed are blocks in [" + detail::address_text(in.base) + ", " +
+                    detail::address_text(in.base + in.bytes) + ")");
   }
 
   void require_open() const {

@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #include "hiris/context.hpp"
+#include "hiris/detail/causes.hpp"
 #include "hiris/order.hpp"
 #include "hiris/platform/device.hpp"
 
@@ -165,7 +166,7 @@ HIRIS_DEVICE void block_notify_peer_stores(const context& ctx, signal_counter* a
 
 namespace detail {
 
-/// Polls between two looks at the fault record, which lies in host memory and is slow to read.
+/// Polls between two looks at what else may end a wait: a record in host memory, slow to read.
 inline constexpr std::uint32_t polls_per_fault_look = 256;
 /// Most pauses between two polls.
 inline constexpr std::uint32_t most_pauses = 8;
@@ -175,29 +176,8 @@ HIRIS_HOST_DEVICE bool reached(std::uint64_t seen, std::uint64_t target) {
   return static_cast<std::int64_t>(seen - target) >= 0;
 }
 
-/// Leaves a time-out in this rank's fault record, unless one is there.
-HIRIS_DEVICE void record_fault(const context& ctx, const signal_counter* at, std::uint64_t target,
-                               std::uint64_t seen, int from, std::uint64_t elapsed_ns) {
-  constexpr auto relaxed = order::relaxed;
-  constexpr auto system = scope::system;
-  fault_record* const f = ctx.fault;
-  if (f == nullptr) return;
-  if (platform::atomic_compare_exchange<relaxed, system>(&f->state, 0u, 1u) != 0u) return;
-  const auto offset_bytes = (const char*)at - ctx.windows[ctx.rank].signals;
-  platform::atomic_store<relaxed, system>(&f->rank, ctx.rank);
-  platform::atomic_store<relaxed, system>(&f->peer, static_cast<std::int32_t>(from));
-  platform::atomic_store<relaxed, system>(&f->block,
-                                          static_cast<std::uint32_t>(platform::block_rank()));
-  platform::atomic_store<relaxed, system>(
-      &f->signal, static_cast<std::uint64_t>(offset_bytes) / sizeof(signal_counter));
-  platform::atomic_store<relaxed, system>(&f->expected, target);
-  platform::atomic_store<relaxed, system>(&f->seen, seen);
-  platform::atomic_store<relaxed, system>(&f->elapsed_ns, elapsed_ns);
-  platform::atomic_store<order::release, system>(&f->state, 2u);
-}
-
-/// Polls relaxed until the target is reached, the budget is spent or another wait of this rank has
-/// failed. Acquires nothing: an acquire here would invalidate the L2 once a poll.
+/// Polls relaxed until the target is reached, the budget is spent, or another wait of this rank or
+/// of a peer has failed. Acquires nothing: an acquire here would invalidate the L2 once a poll.
 HIRIS_DEVICE bool poll(const context& ctx, const signal_counter* at, std::uint64_t target,
                        int from) {
   std::uint64_t seen = platform::atomic_load<order::relaxed, scope::system>(&at->arrivals);
@@ -210,13 +190,14 @@ HIRIS_DEVICE bool poll(const context& ctx, const signal_counter* at, std::uint64
     seen = platform::atomic_load<order::relaxed, scope::system>(&at->arrivals);
     if (reached(seen, target)) return true;
     const std::uint64_t elapsed_ns = platform::clock_ns() - start_ns;
-    if (elapsed_ns >= ctx.budget_ns) {
-      record_fault(ctx, at, target, seen, from, elapsed_ns);
+    const bool late = elapsed_ns >= ctx.budget_ns;
+    if (late || (polls % polls_per_fault_look == 0 && must_end(ctx))) {
+      const auto offset_bytes = (const char*)at - ctx.windows[ctx.rank].signals;
+      end_waits(ctx, {ctx.rank, from, static_cast<std::uint32_t>(platform::block_rank()),
+                      static_cast<std::uint64_t>(offset_bytes) / sizeof(signal_counter), target,
+                      seen, elapsed_ns});
       return false;
     }
-    if (polls % polls_per_fault_look == 0 && ctx.fault != nullptr &&
-        platform::atomic_load<order::relaxed, scope::system>(&ctx.fault->state) != 0u)
-      return false;
   }
 }
 
@@ -232,7 +213,7 @@ HIRIS_DEVICE bool poll(const context& ctx, const signal_counter* at, std::uint64
 /// @param at     This rank's signal.
 /// @param target Arrivals to wait for; compared as a signed difference, so counts may wrap.
 /// @param from   Rank that is to signal, for the fault record; any_rank if several may.
-/// @return timed_out when the budget ran out or another wait of this rank has failed before.
+/// @return timed_out when the budget ran out, or a wait of this rank or of a peer has failed.
 HIRIS_DEVICE wait_status wait_until(const context& ctx, const signal_counter* at,
                                     std::uint64_t target, int from) {
   if (!detail::admits(ctx, detail::primitive::wait_until, from, at, 1, any_rank) ||

@@ -52,6 +52,18 @@ class Target:
         return x.name == "global_load_dwordx2" and "offset:8" in x.operands or (
             x.name == "global_load_dwordx2" and "s[" in x.operands and not self.is_coherent(x))
 
+    def is_look_up(self, k, x):
+        """A load of an address: of the table of windows, which never changes."""
+        to = x.operands.split(", ")[0]
+        users = [k.code[i] for i in k.after([k.code.index(x)],
+                                            unless=lambda y: y.operands.split(", ")[0] == to)]
+        return any(re.match(r"(global|flat|buffer)_", y.name) and to in y.operands.split(", ")[:2]
+                   for y in users)
+
+    def is_claim(self, x):
+        """What a wait that fails begins with."""
+        return x.name in ("global_atomic_cmpswap", "flat_atomic_cmpswap")
+
     def is_acquire(self, x):
         """One invalidate at system scope."""
         return x.name == "buffer_invl2" if self.is_90a else (x.name == "buffer_inv" and
@@ -134,7 +146,8 @@ class Target:
         def leaves(x):
             return self.is_store(x) or "atomic" in x.name or self.is_barrier(x)
 
-        polls = k.in_cycle(lambda x: re.match(r"(global|flat)_load", x.name), unless=leaves)
+        polls = k.in_cycle(lambda x: re.match(r"(global|flat)_load", x.name) and
+                           not self.is_look_up(k, x), unless=leaves)
         polls = [x for x in polls if k.reaches(lambda y: y is x, lambda y: y.name == "s_sleep",
                                                unless=leaves)]
         if not polls:
@@ -148,11 +161,13 @@ class Target:
         return f"{bad[0]} in a loop" if bad else None
 
     def acquires_once(self, k):
-        """There is one acquire, and none after it."""
+        """There is one acquire, and none after it, apart from those of a wait that fails."""
         found = k.find(self.is_acquire)
+        fails = {i for i in found if k.reaches(lambda x: x is k.code[i], self.is_claim)}
+        found = [i for i in found if i not in fails]
         if len(found) != 1:
             return f"{len(found)} acquires, not 1"
-        bad = k.reaches(self.is_acquire, self.is_acquire)
+        bad = k.reaches(lambda x: x is k.code[found[0]], self.is_acquire)
         return f"{k.code[bad[1]]} comes again" if bad else None
 
     def acquires_before_use(self, k):

@@ -196,9 +196,8 @@ struct stage {
       const bool waits = c.by == primitive::wait_until || c.by >= primitive::block_wait_until;
       EXPECT_EQ(outcome.to_host()[0], waits ? 1 : 0);
       EXPECT_EQ(local.to_host(), std::vector<int>(64, 0x03030303));
-      heap.reset_fault();
     }
-    w.barrier("after a call");
+    heap.reset_fault();
     EXPECT_EQ(test::to_host(data.data(), window_elems), std::vector<int>(window_elems, 5));
     for (const signal_counter& s : test::to_host(signals.data(), window_signals))
       EXPECT_EQ(s.arrivals, 0u);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "litmus/agreement.hpp"
+#include "litmus/causes.hpp"
 #include "litmus/messages.hpp"
 #include "support/device_test.hpp"
 #include "support/fabric.hpp"
@@ -85,6 +86,7 @@ TEST_F(FabricLitmus, StoreBufferingIsSeenWithoutFences) {
 TEST_F(FabricLitmus, LoadBuffering) { every_seed<load_buffering>({2}); }
 TEST_F(FabricLitmus, IndependentReadsOfIndependentWrites) { every_seed<independent_reads>({4}); }
 TEST_F(FabricLitmus, Coherence) { every_seed<coherence>({2, 3}); }
+TEST_F(FabricLitmus, CausesAreWhole) { every_seed<causes_are_whole>({2, 3, 4}); }
 TEST_F(FabricLitmus, WithinADevice) { every_seed<within_device>({2}); }
 
 }  // namespace

@@ -38,6 +38,7 @@ struct cell {
 };
 
 constexpr int ranks = 3;
+constexpr int patient = 2;  // never the victim
 constexpr std::chrono::milliseconds step_limit = 1s;
 constexpr std::chrono::milliseconds wait_limit = 500ms;
 /// The bounds above, a second in which the channel may still tell the reason, and a busy machine.
@@ -73,7 +74,8 @@ std::vector<platform::device_buffer<char>> take_all_memory(int device) {
 /// What a rank does. The victim's fault comes at the begin of its phase.
 class rank_program {
  public:
-  rank_program(const cell& c, int rank) : cell_(c), is_victim_(rank == c.victim) {}
+  rank_program(const cell& c, int rank)
+      : cell_(c), is_victim_(rank == c.victim), is_patient_(rank == patient) {}
 
   void run(const std::function<std::shared_ptr<bootstrap>()>& connect) {
     enter(phase::bootstrap);
@@ -81,7 +83,10 @@ class rank_program {
     const world w(boot);
     device_ = w.device();
     enter(phase::attach);
-    symmetric_heap heap(w, {.data_bytes = 1 << 20, .signals = 64, .wait_budget = wait_limit});
+    // one waits for the victim longer than the test: it ends only if it is told
+    symmetric_heap heap(w, {.data_bytes = 1 << 20,
+                            .signals = 64,
+                            .wait_budget = is_patient_ ? 10 * bound : wait_limit});
     stream_barrier barrier(heap);
     const platform::owned_stream stream;
     barrier.enqueue(stream);
@@ -123,7 +128,7 @@ class rank_program {
   }
 
   const cell cell_;
-  const bool is_victim_;
+  const bool is_victim_, is_patient_;
   int device_ = 0;
   std::chrono::steady_clock::time_point begun_{};
   std::vector<platform::device_buffer<char>> memory_;
@@ -141,8 +146,14 @@ void expect_told(const cell& c, int rank, const error& e) {
     EXPECT_EQ(e.rank(), c.victim) << text;
     says("need ");
   } else if (c.when == phase::kernel) {
+    // the first cause is that of the survivor that is not patient, on both
     EXPECT_EQ(e.code(), errc::timed_out) << text;
-    says("peer " + victim);
+    const int first = c.victim == 0 ? 1 : 0;
+    const std::string waited = "workgroup 0 of rank " + std::to_string(first) + " waited";
+    EXPECT_EQ(e.rank(), first) << text;
+    says(waited + " for peer " + victim);
+    if (rank == patient)
+      says("rank " + std::to_string(first) + " failed first and told this rank: ");
   } else {
     EXPECT_EQ(e.code(), errc::bootstrap_failed) << text;
     // who cannot connect to rank 0 has nobody to hear a cause from, and speaks for itself

@@ -9,6 +9,7 @@
 #include <initializer_list>
 
 #include "litmus/agreement.hpp"
+#include "litmus/causes.hpp"
 #include "litmus/messages.hpp"
 #include "support/device_test.hpp"
 #include "support/processes.hpp"
@@ -74,6 +75,7 @@ TEST_F(Litmus, MessagePassingAcrossProcesses) {
     on_world<message_passing<sender::block_peer_stores, receiver::block>>(w);
     on_world<store_buffering<true>>(w);
     on_world<coherence>(w);
+    on_world<causes_are_whole>(w);
   });
 }
 TEST_F(Litmus, ManyWavesToOneSignal) { on_all<many_to_one>({2, 3, 5}); }
@@ -87,6 +89,7 @@ TEST_F(Litmus, StoreBuffering) { on_all<store_buffering<true>>({2}); }
 TEST_F(Litmus, LoadBuffering) { on_all<load_buffering>({2}); }
 TEST_F(Litmus, IndependentReadsOfIndependentWrites) { on_all<independent_reads>({4}); }
 TEST_F(Litmus, Coherence) { on_all<coherence>({4}); }
+TEST_F(Litmus, CausesAreWhole) { on_all<causes_are_whole>({2, 3, 5}); }
 TEST_F(Litmus, WithinADevice) { on_all<within_device>({2}); }
 
 }  // namespace

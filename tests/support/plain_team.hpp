@@ -27,15 +27,15 @@ class plain_team {
     std::vector<window> windows;
     for (int r = 0; r < size; ++r) {
       data_.emplace_back(data_bytes);
-      signals_.emplace_back(n_signals, platform::memory_kind::signal);
+      signals_.emplace_back(1 + n_signals, platform::memory_kind::signal);  // control line first
       faults_.emplace_back(1, platform::memory_kind::host);
       data_.back().fill_with(std::byte{0});
       signals_.back().fill_with(std::byte{0});
       *faults_.back().data() = fault_record{};
-      windows.push_back({data_.back().data(), reinterpret_cast<char*>(signals_.back().data())});
+      windows.push_back({data_.back().data(), reinterpret_cast<char*>(signals(r))});
     }
     windows.push_back(
-        {data_[0].data() + data_bytes, reinterpret_cast<char*>(signals_[0].data() + n_signals)});
+        {data_[0].data() + data_bytes, reinterpret_cast<char*>(signals(0) + n_signals)});
     windows_ = platform::device_buffer<window>(windows.size());
     windows_.copy_from(windows);
     std::vector<context> contexts;
@@ -56,10 +56,14 @@ class plain_team {
     return reinterpret_cast<T*>(data_[static_cast<std::size_t>(rank)].data()) + index;
   }
   signal_counter* signals(int rank) const {
-    return signals_[static_cast<std::size_t>(rank)].data();
+    return signals_[static_cast<std::size_t>(rank)].data() + 1;
   }
-  const fault_record& fault(int rank) const {
-    return *faults_[static_cast<std::size_t>(rank)].data();
+  fault_record& fault(int rank) const { return *faults_[static_cast<std::size_t>(rank)].data(); }
+  /// What peers have told `rank`.
+  fault_record control_line(int rank) const {
+    fault_record line;
+    platform::copy_now(&line, signals(rank) - 1, sizeof line);
+    return line;
   }
 
   /// Reads `n_elems` elements of `rank`'s data, from element `first` on.
@@ -87,7 +91,8 @@ class plain_team {
   /// Sets all signals of all ranks, e.g. shortly before the wrap of the count.
   void set_arrivals(std::uint64_t value) {
     const std::vector<signal_counter> all(n_signals_, signal_counter{value});
-    for (auto& s : signals_) s.copy_from(all);
+    for (int r = 0; r < size_; ++r)
+      platform::copy_now(signals(r), all.data(), all.size() * sizeof all[0]);
   }
 
   /// Runs K with one workgroup a rank and waits for it.

@@ -12,7 +12,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "hiris/order.hpp"
+#include "hiris/detail/causes.hpp"
+#include "hiris/detail/misuse.hpp"
 #include "hiris/platform/config.hpp"
 #include "hiris/platform/device.hpp"
 
@@ -21,67 +22,6 @@ namespace hiris {
 struct signal_counter;
 
 namespace detail {
-
-/// What a kernel called. The host has the names (heap/detail/misuse_text.hpp).
-enum class primitive : std::uint32_t {
-  on,
-  load,
-  store,
-  get,
-  wave_get,
-  block_get,
-  put,
-  wave_put,
-  block_put,
-  copy,
-  wave_copy,
-  block_copy,
-  atomic_add,
-  atomic_sub,
-  atomic_inc,
-  atomic_min,
-  atomic_max,
-  atomic_and,
-  atomic_or,
-  atomic_xor,
-  atomic_xchg,
-  atomic_cas,
-  notify,
-  notify_peer_stores,
-  wave_notify_peer_stores,
-  block_notify,
-  block_notify_peer_stores,
-  wait_until,
-  block_wait_until,
-  block_barrier
-};
-
-/// What was wrong with a call.
-enum class misuse : std::uint32_t {
-  none,
-  rank,             ///< No such rank in the context.
-  count,            ///< Negative; or no arrivals in a notify.
-  null,             ///< The symmetric pointer is null.
-  range,            ///< Not all of it lies in this rank's window.
-  alignment,        ///< The symmetric pointer is not aligned as its type is.
-  local_null,       ///< The other side of a get or put is null.
-  local_alignment,  ///< The other side of a get or put is not aligned as its type is.
-};
-
-/// The part of a fault record that a refused call fills in. Plain numbers: the device writes them,
-/// the host reads them.
-struct misuse_record {
-  std::uint32_t what = 0;          ///< A `misuse`; none: the fault is another.
-  std::uint32_t by = 0;            ///< A `primitive`.
-  std::uint32_t in_signals = 0;    ///< 1: in the window of the signals, 0: of the data.
-  std::uint32_t ranks = 0;         ///< Size of the context.
-  std::uint64_t address = 0;       ///< What this rank passed: the pointer that is at fault.
-  std::int64_t offset_bytes = 0;   ///< Of the symmetric pointer in the window.
-  std::uint64_t count = 0;         ///< Elements, signals, or arrivals of a notify.
-  std::uint64_t elem_bytes = 0;    ///< Size of one of them.
-  std::uint64_t alignment = 0;     ///< Alignment of one of them.
-  std::uint64_t window_bytes = 0;  ///< Allowed are offsets below it.
-};
 
 /// What a primitive is about to touch.
 struct access {
@@ -120,41 +60,33 @@ HIRIS_DEVICE extent window_of(const Context& ctx, bool in_signals) {
                     : extent{mine.data, static_cast<std::uint64_t>(end.data - first.data)};
 }
 
-/// Claims the fault record, unless a fault came first, and says in it what was refused. Without a
-/// record the emulator ends the kernel.
+/// Leaves in the fault record what was refused, unless a fault came first, and tells the peers.
+/// Without a record the emulator ends the kernel.
 template <class Context>
 HIRIS_DEVICE void record_misuse(const Context& ctx, misuse what, const access& a,
                                 const void* address) {
-  constexpr auto relaxed = order::relaxed;
-  constexpr auto system = scope::system;
-  auto* const f = ctx.fault;
-  platform::require(f != nullptr, "hiris: a primitive was called with what it does not allow");
-  if (f == nullptr) return;
-  if (platform::atomic_compare_exchange<relaxed, system>(&f->state, 0u, 1u) != 0u) return;
-  const auto put32 = [](std::uint32_t* to, std::uint32_t value) {
-    platform::atomic_store<relaxed, system>(to, value);
-  };
-  const auto put64 = [](std::uint64_t* to, std::uint64_t value) {
-    platform::atomic_store<relaxed, system>(to, value);
-  };
-  const extent window = window_of(ctx, a.in_signals);
-  const auto offset =
-      reinterpret_cast<std::uintptr_t>(a.at) - reinterpret_cast<std::uintptr_t>(window.begin);
-  misuse_record& m = f->refused;
-  platform::atomic_store<relaxed, system>(&f->rank, ctx.rank);
-  platform::atomic_store<relaxed, system>(&f->peer, static_cast<std::int32_t>(a.peer));
-  put32(&f->block, static_cast<std::uint32_t>(platform::block_rank()));
-  put32(&m.what, static_cast<std::uint32_t>(what));
-  put32(&m.by, static_cast<std::uint32_t>(a.by));
-  put32(&m.in_signals, a.in_signals ? 1u : 0u);
-  put32(&m.ranks, static_cast<std::uint32_t>(ctx.size));
-  put64(&m.address, reinterpret_cast<std::uintptr_t>(address));
-  platform::atomic_store<relaxed, system>(&m.offset_bytes, static_cast<std::int64_t>(offset));
-  put64(&m.count, a.count);
-  put64(&m.elem_bytes, a.elem_bytes);
-  put64(&m.alignment, a.alignment);
-  put64(&m.window_bytes, window.bytes);
-  platform::atomic_store<order::release, system>(&f->state, 2u);
+  platform::require(ctx.fault != nullptr,
+                    "hiris: a primitive was called with what it does not allow");
+  end_waits(ctx, cause_kind::first_hand, [&](auto* to) {
+    const extent window = window_of(ctx, a.in_signals);
+    const auto offset =
+        reinterpret_cast<std::uintptr_t>(a.at) - reinterpret_cast<std::uintptr_t>(window.begin);
+    platform::peer_store(&to->cause.rank, ctx.rank);
+    platform::peer_store(&to->cause.peer, static_cast<std::int32_t>(a.peer));
+    platform::peer_store(&to->cause.block, static_cast<std::uint32_t>(platform::block_rank()));
+    misuse_record& m = to->refused;
+    platform::peer_store(&m.what, static_cast<std::uint32_t>(what));
+    platform::peer_store(&m.by, static_cast<std::uint32_t>(a.by));
+    platform::peer_store(&m.in_signals, a.in_signals ? 1u : 0u);
+    platform::peer_store(&m.ranks, static_cast<std::uint32_t>(ctx.size));
+    platform::peer_store(&m.address,
+                         static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(address)));
+    platform::peer_store(&m.offset_bytes, static_cast<std::int64_t>(offset));
+    platform::peer_store(&m.count, a.count);
+    platform::peer_store(&m.elem_bytes, static_cast<std::uint64_t>(a.elem_bytes));
+    platform::peer_store(&m.alignment, static_cast<std::uint64_t>(a.alignment));
+    platform::peer_store(&m.window_bytes, window.bytes);
+  });
 }
 
 /// What is wrong with an access; only numbers are compared, nothing is touched.

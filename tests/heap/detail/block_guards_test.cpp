@@ -162,18 +162,14 @@ TEST_F(BlockGuards, MemoryIsPoisonedOnceAllRanksHaveFreedItAndHeldUntilItIsUsedA
     EXPECT_EQ(to_host(was, 1000), std::vector<int>(1000, poison));
     EXPECT_NO_THROW(heap.check_blocks());
 
-    if (w.rank() == 1) {  // too late
-      poke(was + 500, 1, 9);
-      const auto look = [&] { heap.check_blocks(); };
-      const std::vector<std::string> words = {
-          "memory of the freed block of 4000 bytes at offset " + std::to_string(offset) + " ",
-          "1000 elements of int", "byte 2001 ", "0x09, not 0xdb"};
-      expect_error(errc::corrupted, 1, words, look);
+    if (w.rank() == 1) poke(was + 500, 1, 9);  // too late
+    const std::vector<std::string> words = {
+        "memory of the freed block of 4000 bytes at offset " + std::to_string(offset) + " ",
+        "1000 elements of int", "byte 2001 ", "0x09, not 0xdb"};
+    for (int i = 0; i < 2; ++i) {
+      if (w.rank() == 1) expect_error(errc::corrupted, 1, words, [&] { heap.check_blocks(); });
       heap.reset_fault();
-      expect_error(errc::corrupted, 1, words, look);
     }
-    heap.reset_fault();
-    w.barrier("before the reuse");
     const auto reused = heap.allocate<int>(800);  // there again
     EXPECT_EQ(reused.data(), was);
     EXPECT_EQ(to_host(reused.data(), 800), std::vector<int>(800, -1));

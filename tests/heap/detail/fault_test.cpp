@@ -21,7 +21,9 @@
 namespace {
 
 using hiris::errc;
+using hiris::fault_cause;
 using hiris::fault_record;
+using hiris::fault_state;
 using hiris::symmetric_heap;
 using hiris::world;
 using hiris::test::expect_error;
@@ -38,40 +40,63 @@ struct fail_kernel {
   static HIRIS_DEVICE void run(const params& p, shared&) {
     using namespace hiris;
     if (platform::thread_rank() != 0) return;
-    fault_record* f = p.ctx.fault;
-    if (platform::atomic_compare_exchange<order::relaxed, scope::system>(&f->state, 0u, 1u) != 0u)
-      return;
-    f->rank = p.ctx.rank;
-    f->peer = 3;
-    f->block = static_cast<std::uint32_t>(platform::block_rank());
-    f->signal = 17;
-    f->expected = 42;
-    f->seen = 41;
-    f->elapsed_ns = 2'000'999'999;
-    platform::atomic_store<order::release, scope::system>(&f->state, 2u);
+    const auto block = static_cast<std::uint32_t>(platform::block_rank());
+    detail::end_waits(p.ctx, {p.ctx.rank, 3, block, 17, 42, 41, 2'000'999'999});
   }
 };
 
+void throw_own(fault_record& f, int rank) {
+  hiris::detail::throw_if_faulted(f, rank, []() -> fault_record {
+    ADD_FAILURE() << "the control line is not asked";
+    return {};
+  });
+}
+
+constexpr fault_cause example{1, -1, 0, 5, 9, 8, 1000000};
+
 TEST(FaultRecord, NothingIsThrownWithoutAFault) {
   fault_record f{};
-  EXPECT_NO_THROW(hiris::detail::throw_if_faulted(f));
+  EXPECT_NO_THROW(throw_own(f, 0));
 }
 
 TEST(FaultRecord, AnyPeerHasNoNumber) {
-  fault_record f{2, 1, -1, 0, 5, 9, 8, 1000000};
+  fault_record f{fault_state::complete, example};
   expect_error(errc::timed_out, 1,
-               {"rank 1", "any peer", "signal 5", "9 arrivals", "saw 8", "1 ms"},
-               [&] { hiris::detail::throw_if_faulted(f); });
+               {": workgroup 0 of rank 1", "any peer", "signal 5", "9 arrivals", "saw 8", "1 ms"},
+               [&] { throw_own(f, 1); });
+}
+
+TEST(FaultRecord, APeersCauseIsThePeers) {
+  fault_record f{fault_state::told, {}};
+  fault_record line{fault_state::complete, example};
+  expect_error(errc::timed_out, 1,
+               {"rank 1 failed first and told this rank: workgroup 0 of rank 1"},
+               [&] { hiris::detail::throw_if_faulted(f, 0, [&] { return line; }); });
+  line.state = fault_state::aborted;
+  expect_error(errc::aborted, 1, {"the host of rank 1"},
+               [&] { hiris::detail::throw_if_faulted(f, 0, [&] { return line; }); });
+}
+
+TEST(FaultRecord, AnAbortHasNoCause) {
+  fault_record f{};
+  hiris::detail::record_abort(f);
+  EXPECT_EQ(f.state, fault_state::aborted);
+  for (const fault_state s : {fault_state::aborted, fault_state::abort_told}) {
+    f.state = s;
+    expect_error(errc::aborted, 2, {"the host"}, [&] { throw_own(f, 2); });
+    hiris::detail::record_abort(f);
+    EXPECT_EQ(f.state, s) << "once more changes nothing";
+  }
 }
 
 TEST(FaultRecord, AnUnfinishedRecordIsWaitedForButNotForever) {
-  fault_record f{1, 1, 2, 0, 5, 9, 8, 1000000};
-  expect_error(errc::timed_out, -1, {"not complete"}, [&] { hiris::detail::throw_if_faulted(f); });
+  fault_record f{fault_state::writing, example};
+  expect_error(errc::timed_out, 4, {"not complete"}, [&] { throw_own(f, 4); });
   std::thread writer([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    std::atomic_ref<std::uint32_t>(f.state).store(2, std::memory_order_release);
+    std::atomic_ref<fault_state>(f.state).store(fault_state::complete, std::memory_order_release);
   });
-  expect_error(errc::timed_out, 1, {"signal 5"}, [&] { hiris::detail::throw_if_faulted(f); });
+  expect_error(errc::timed_out, 1, {"signal 5"}, [&] { throw_own(f, 1); });
   writer.join();
 }
 
@@ -79,15 +104,17 @@ TEST_F(Fault, StaysUntilReset) {
   hiris::test::on_ranks(2, [](const world& w) {
     symmetric_heap heap(w, {.data_bytes = 100, .signals = 1});
     const hiris::platform::owned_stream stream;
-    hiris::platform::launch<fail_kernel>(stream, 4, {heap.device_context()});
-    const std::vector<std::string> words = {"rank " + std::to_string(w.rank()),
-                                            "peer 3",
-                                            "signal 17",
-                                            "42 arrivals",
-                                            "saw 41",
-                                            "2000 ms"};
-    expect_error(errc::timed_out, w.rank(), words, [&] { heap.synchronize(stream); });
-    expect_error(errc::timed_out, w.rank(), words, [&] { heap.check(); });
+    if (w.rank() == 1) hiris::platform::launch<fail_kernel>(stream, 4, {heap.device_context()});
+    const std::vector<std::string> words = {"rank 1",      "peer 3", "signal 17",
+                                            "42 arrivals", "saw 41", "2000 ms"};
+    if (w.rank() == 1) {
+      expect_error(errc::timed_out, 1, words, [&] { heap.synchronize(stream); });
+      expect_error(errc::timed_out, 1, words, [&] { heap.check(); });
+    }
+    w.barrier("rank 1 has failed");
+    if (w.rank() == 0) {
+      EXPECT_NO_THROW(heap.check()) << "no wait of rank 0 has failed";
+    }
     heap.reset_fault();
     EXPECT_NO_THROW(heap.check());
     EXPECT_NO_THROW(heap.synchronize(stream));
@@ -109,21 +136,23 @@ struct wait_kernel {
   }
 };
 
-TEST_F(Fault, AWaitThatRunsOutIsThrownOnTheHost) {
-  hiris::test::on_ranks(2, [](const world& w) {
+TEST_F(Fault, AWaitThatRunsOutIsThrownOnTheHostOfEveryRank) {
+  hiris::test::on_ranks(3, [](const world& w) {
     symmetric_heap heap(
-        w, {.data_bytes = 100, .signals = 10, .wait_budget = std::chrono::milliseconds(30)});
+        w, {.data_bytes = 100, .signals = 10, .wait_budget = std::chrono::seconds(60)});
     const auto signals = heap.allocate_signals(10);
     const hiris::platform::owned_stream stream;
-    hiris::platform::launch<wait_kernel>(
-        stream, 1, {heap.device_context(), signals.data() + 7, 42, 1 - w.rank()});
-    expect_error(errc::timed_out, w.rank(),
-                 {"rank " + std::to_string(w.rank()), "peer " + std::to_string(1 - w.rank()),
-                  "signal 7 ", "42 arrivals", "saw 0 ", " ms"},
-                 [&] { heap.synchronize(stream); });
+    hiris::context ctx = heap.device_context();
+    if (w.rank() == 1) ctx.budget_ns = 30'000'000;
+    const int from = (w.rank() + 1) % 3;
+    hiris::platform::launch<wait_kernel>(stream, 1, {ctx, signals.data() + 7, 42, from});
+    expect_error(
+        errc::timed_out, 1,
+        {w.rank() == 1 ? ": workgroup 0 of rank 1" : "told this rank: workgroup 0 of rank 1",
+         "peer 2", "signal 7 ", "42 arrivals", "saw 0 ", " ms"},
+        [&] { heap.synchronize(stream); });
     heap.reset_fault();
-    hiris::platform::launch<wait_kernel>(stream, 1,
-                                         {heap.device_context(), signals.data(), 0, 1 - w.rank()});
+    hiris::platform::launch<wait_kernel>(stream, 1, {ctx, signals.data(), 0, from});
     EXPECT_NO_THROW(heap.synchronize(stream));
   });
 }

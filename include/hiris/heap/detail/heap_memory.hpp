@@ -22,6 +22,7 @@
 #include "hiris/context.hpp"
 #include "hiris/error.hpp"
 #include "hiris/heap/detail/block_guards.hpp"
+#include "hiris/heap/detail/fault.hpp"
 #include "hiris/heap/detail/memory_proof.hpp"
 #include "hiris/heap/detail/memory_segment.hpp"
 #include "hiris/heap/detail/peer_map.hpp"
@@ -46,7 +47,7 @@ class heap_memory {
   heap_memory(const world& w, const heap_options& options)
       : world_(w), exceptions_(std::uncaught_exceptions()) {
     try {
-      open(data_segment_bytes(options), signal_segment_bytes(options));
+      open(data_segment_bytes(options), control_bytes + signal_segment_bytes(options));
       if (options.guard_blocks) guard_blocks();
     } catch (...) {
       give_up();
@@ -118,8 +119,11 @@ class heap_memory {
   bool is_open() const noexcept { return is_open_; }
   /// Random; the same on all ranks of this heap, and of no other.
   const std::array<std::byte, 16>& id() const noexcept { return id_; }
-  const memory_segment& data() const noexcept { return *data_; }
-  const memory_segment& signals() const noexcept { return *signals_; }
+  memory_range data() const noexcept { return {data_->base(), data_->bytes()}; }
+  /// What allocate_signals() gives from, behind the control line.
+  memory_range signals() const noexcept {
+    return {signals_->base() + control_bytes, signals_->bytes() - control_bytes};
+  }
   const peer_map& data_map() const noexcept { return data_map_; }
   const peer_map& signal_map() const noexcept { return signal_map_; }
   /// Of all ranks; device memory.
@@ -134,10 +138,30 @@ class heap_memory {
   std::shared_ptr<const window> make_windows(const peer_map& data,
                                              const std::vector<int>& members) const {
     std::vector<window> table;
-    for (const int r : members) table.push_back({data.base(r), signal_map_.base(r)});
+    for (const int r : members)
+      table.push_back({data.base(r), signal_map_.base(r) + control_bytes});
     table.push_back({data.end(members[0]), signal_map_.end(members[0])});
     const platform::device_guard guard(world_.device());
     return tables_->make(table, stream());
+  }
+
+  /// Throws what kernels of this rank have left of a fault, or peers have told them.
+  void throw_if_faulted() const {
+    detail::throw_if_faulted(*fault(), world_.rank(), [&] {
+      fault_record told;
+      const platform::device_guard guard(world_.device());
+      platform::copy(&told, signals_->base(), sizeof told, stream());
+      platform::synchronize(stream());
+      return told;
+    });
+  }
+  /// Forgets what kernels and peers have left of a fault. Collective: all waits have ended on all
+  /// ranks before any forgets, and all have forgotten before any returns, so that no rank is told
+  /// of a fault of before.
+  void clear_faults() {
+    world_.barrier("reset of a fault: waits have ended");
+    clear_fault(*fault());
+    fill_on_all_ranks(signals_->base(), std::byte{0}, control_bytes, "reset of a fault");
   }
 
   /// Collective. Returns when all ranks have filled their copy, so that nothing which a peer stores
@@ -173,17 +197,19 @@ class heap_memory {
     signal_map_ = peer_map(world_, signal_offers, stream(), "signal segment");
     world_.collectively("windows of the heap",
                         [&] { windows_ = make_windows(data_map_, all_ranks(world_)); });
+    // the proof lay there, and all have read it
+    fill_on_all_ranks(signals_->base(), std::byte{0}, control_bytes, "zeroing of a control line");
     is_open_ = true;
   }
 
   void guard_blocks() {
     world_.collectively("guards of the heap", [&] {
       const platform::device_guard guard(world_.device());
-      const auto of = [&](const memory_segment& segment, const char* name) {
-        return std::make_shared<block_guards>(world_.device(), world_.rank(), segment.base(), name);
+      const auto of = [&](const memory_range& segment, const char* name) {
+        return std::make_shared<block_guards>(world_.device(), world_.rank(), segment.base, name);
       };
-      data_guards_ = of(*data_, "data");
-      signal_guards_ = of(*signals_, "signal");
+      data_guards_ = of(data(), "data");
+      signal_guards_ = of(signals(), "signal");
     });
   }
 

@@ -29,6 +29,12 @@ inline std::string address_text(const void* pointer) {
   return text;
 }
 
+/// Where memory lies.
+struct memory_range {
+  char* base;
+  std::uint64_t bytes;
+};
+
 /// Owns device memory whose base is aligned to `max_alignment`.
 class memory_segment {
  public:

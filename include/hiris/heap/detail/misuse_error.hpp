@@ -12,7 +12,7 @@
 #include <string>
 
 #include "hiris/context.hpp"
-#include "hiris/detail/check.hpp"
+#include "hiris/detail/misuse.hpp"
 #include "hiris/error.hpp"
 
 namespace hiris::detail {
@@ -89,7 +89,9 @@ inline std::string complaint(const misuse_record& m, std::int32_t peer) {
 
 /// The error of a complete record of a refused call: errc::not_symmetric for a pointer that is not
 /// of this rank's window, errc::invalid_argument for the rest.
-inline error misuse_error(const fault_record& f) {
+///
+/// @param told Comes before the text; empty for a call of this rank.
+inline error misuse_error(const fault_record& f, const std::string& told = {}) {
   const misuse_record& m = f.refused;
   const auto what = static_cast<misuse>(m.what);
   const bool not_symmetric = what == misuse::null || what == misuse::range;
@@ -98,12 +100,12 @@ inline error misuse_error(const fault_record& f) {
       no_bytes ? "" : std::to_string(m.count) + " x " + std::to_string(m.elem_bytes) + " bytes ";
   const std::string offset =
       what == misuse::null ? "in" : "at offset " + std::to_string(m.offset_bytes) + " of";
-  return {not_symmetric ? errc::not_symmetric : errc::invalid_argument, f.rank,
-          "workgroup " + std::to_string(f.block) + " of rank " + std::to_string(f.rank) +
-              " called " + to_string(static_cast<primitive>(m.by)) + " with peer " +
-              std::to_string(f.peer) + ", " + bytes + offset + " its " +
+  return {not_symmetric ? errc::not_symmetric : errc::invalid_argument, f.cause.rank,
+          told + "workgroup " + std::to_string(f.cause.block) + " of rank " +
+              std::to_string(f.cause.rank) + " called " + to_string(static_cast<primitive>(m.by)) +
+              " with peer " + std::to_string(f.cause.peer) + ", " + bytes + offset + " its " +
               (m.in_signals != 0 ? "signal" : "data") + " window of " +
-              std::to_string(m.window_bytes) + " bytes: " + complaint(m, f.peer)};
+              std::to_string(m.window_bytes) + " bytes: " + complaint(m, f.cause.peer)};
 }
 
 }  // namespace hiris::detail
