@@ -120,7 +120,7 @@ class symmetric_heap {
     return context_of(world_, mapping_of(region).windows.get());
   }
   /// The same for a sub-team, whose ranks the kernel then counts. Collective over the team. Its
-  /// fault record is that of the heap, with ranks of the team.
+  /// fault record is that of the heap, with ranks of the team; its faults are told to the team.
   ///
   /// Cost     one all-gather of the team on the host, two and a copy the first time.
   ///
@@ -227,7 +227,8 @@ class symmetric_heap {
     require_open();
     detail::record_abort(*memory_.fault());
   }
-  /// Forgets faults and aborts, on all ranks. Collective, since a fault is told to all of them.
+  /// Forgets faults, aborts and what guards have found, on all ranks. Collective, since a fault is
+  /// told to all of them.
   ///
   /// Cost     two barriers on the host, one fill of a line of device memory.
   ///
