@@ -112,11 +112,11 @@ TEST(Causes, AreNotWrittenWithoutARecord) {
 
 TEST(Causes, AnAbortOfTheHostIsToldByTheFirstWaitThatEnds) {
   plain_team team(3, 64, 1);
-  team.fault(1).state = fault_state::aborted;
+  team.fault(1).ended = 1;
   EXPECT_EQ(who_must_end(team), (std::vector<int>{0, 1, 0}));
   for (int i = 0; i < 2; ++i) {
     fail(team, 0b010);
-    EXPECT_EQ(team.fault(1).state, fault_state::abort_told);
+    EXPECT_EQ(team.fault(1).state, fault_state::aborted);
     EXPECT_EQ(team.control_line(1).state, fault_state::none);
     for (const int r : {0, 2}) {
       EXPECT_EQ(team.fault(r).state, fault_state::none);

@@ -2,10 +2,10 @@
 /// @file
 /// How waits end on all ranks when one has failed, with the first cause.
 ///
-/// Who claims its rank's fault record with a cause of its own writes the cause into the control
-/// line of every peer (context.hpp), which they look at now and then. A rank that was told notes
-/// that, and tells nobody: there is one message a peer and fault. A line is claimed before it is
-/// written, so that of two causes at once each rank keeps one, whole.
+/// Who fails first on its rank writes the cause into the rank's fault record, and into the control
+/// line of every peer (fault_record.hpp), which they look at now and then. A rank that was told
+/// notes that, and tells nobody: there is one message a peer and fault. A line is claimed before it
+/// is written, so that of two causes at once each rank keeps one, whole.
 ///
 ///     if (late || must_end(ctx)) {
 ///       end_waits(ctx, cause);
@@ -30,25 +30,29 @@ HIRIS_DEVICE fault_record* control_line(const Context& ctx, int rank) {
   return (fault_record*)(ctx.windows[rank].signals - control_bytes);
 }
 
-HIRIS_DEVICE fault_state state_of(const fault_record* r) {
-  return platform::atomic_load<order::relaxed, scope::system>(&r->state);
+/// A word of a record that others write.
+template <class T>
+HIRIS_DEVICE T look_at(const T& word) {
+  return platform::atomic_load<order::relaxed, scope::system>(&word);
 }
-/// Moves a record on. @return Whether it was this call that did.
-template <order Order>
-HIRIS_DEVICE bool claim(fault_record* r, fault_state from, fault_state to) {
-  return platform::atomic_compare_exchange<Order, scope::system>(&r->state, from, to) == from;
+/// Moves a word of a control line on. @return Whether it was this call that did.
+template <class T>
+HIRIS_DEVICE bool claim(T& word, T from, T to) {
+  return platform::atomic_compare_exchange<order::relaxed, scope::system>(&word, from, to) == from;
 }
 
 /// Whether a peer has told this rank to end its waits.
 template <class Context>
 HIRIS_DEVICE bool is_told(const Context& ctx) {
-  return state_of(control_line(ctx, ctx.rank)) > fault_state::writing;
+  return look_at(control_line(ctx, ctx.rank)->state) > fault_state::writing;
 }
 
 /// Whether a wait of this rank has failed, its host has aborted, or a peer has told it to end.
 template <class Context>
 HIRIS_DEVICE bool must_end(const Context& ctx) {
-  return ctx.fault != nullptr && (is_told(ctx) || state_of(ctx.fault) != fault_state::none);
+  return ctx.fault != nullptr &&
+         (is_told(ctx) || look_at(control_line(ctx, ctx.rank)->ended) != 0 ||
+          look_at(ctx.fault->ended) != 0);
 }
 
 /// What a failure knows of its cause.
@@ -68,23 +72,18 @@ enum class cause_kind : std::uint8_t {
 template <class Context, class Write>
 HIRIS_DEVICE void end_waits(const Context& ctx, cause_kind kind, Write write) {
   if (ctx.fault == nullptr) return;
+  fault_record* const line = control_line(ctx, ctx.rank);
   const bool told = kind == cause_kind::waited && is_told(ctx);
-  platform::acquire_after<scope::system>(&control_line(ctx, ctx.rank)->state);
-  const fault_state was = state_of(ctx.fault);
-  const fault_state now = told                          ? fault_state::told
-                          : was == fault_state::aborted ? fault_state::abort_told
-                                                        : fault_state::writing;
-  if (was != fault_state::none && now != fault_state::abort_told) return;
-  if (!claim<order::release>(ctx.fault, was, now) || told) return;
-  const bool aborts = now == fault_state::abort_told;
-  for (int rank = 0; rank < ctx.size; ++rank) {
+  platform::acquire_after<scope::system>(&line->state);
+  if (!claim(line->ended, 0u, 1u)) return;
+  const fault_state now = told                             ? fault_state::told
+                          : look_at(ctx.fault->ended) != 0 ? fault_state::aborted
+                                                           : fault_state::complete;
+  for (int rank = told ? ctx.rank : 0; rank < (told ? ctx.rank + 1 : ctx.size); ++rank) {
     fault_record* const r = rank == ctx.rank ? ctx.fault : control_line(ctx, rank);
-    // of the own record, none but a cause is still to be written
-    const fault_state from = rank == ctx.rank ? fault_state::writing : fault_state::none;
-    if (!claim<order::relaxed>(r, from, fault_state::writing)) continue;
-    write(r);
-    platform::atomic_store<order::release, scope::system>(
-        &r->state, aborts ? fault_state::aborted : fault_state::complete);
+    if (rank != ctx.rank && !claim(r->state, fault_state::none, fault_state::writing)) continue;
+    if (!told) write(r);
+    platform::atomic_store<order::release, scope::system>(&r->state, now);
   }
 }
 

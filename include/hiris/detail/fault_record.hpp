@@ -27,25 +27,27 @@ struct fault_cause {
   std::uint64_t elapsed_ns;  ///< How long the wait took.
 };
 
-/// How far a fault_record is. Waits end from `complete` on, in the rank's own from `writing` on.
+/// How far a fault_record is. A rank's waits end when it is told more than `writing`.
 enum class fault_state : std::uint32_t {
-  none,        ///< Nothing has failed.
-  writing,     ///< Claimed; the cause is being written.
-  complete,    ///< A wait has failed, or a check of a debug build, and the cause is there.
-  aborted,     ///< The host ended the waits. In a control line, the cause's rank is there.
-  abort_told,  ///< The same, and a workgroup has taken it on itself to tell the peers.
-  told         ///< A peer told why: it is in the control line.
+  none,      ///< Nothing has failed.
+  writing,   ///< Of a control line: a peer has claimed it and is writing the cause.
+  complete,  ///< A wait has failed, or a check of a debug build, and the cause is there.
+  aborted,   ///< The host ended the waits. In a control line, the cause's rank is there.
+  told       ///< Of the own record: a peer told why, and it is in the control line.
 };
 
 /// What a wait leaves behind when it fails, or a primitive of a debug build that refuses a call.
-/// One a heap and rank, in host-visible memory: the first that fails claims it (none -> writing),
-/// fills it in and publishes it (-> complete). It then tells all peers of its context by their
-/// control lines, which are the same record in device memory. All waits of a rank end that find
-/// either set.
+/// One a heap and rank, in host memory, and one in front of its signals, the control line, by which
+/// peers tell it why its waits shall end. The workgroup that fails first claims the line for its
+/// rank, fills the record in and publishes it, then claims, fills and publishes the line of each
+/// peer. No claim is made in host memory, where operations of a device that read and write need not
+/// be atomic to the host.
 struct fault_record {
   fault_state state;
   fault_cause cause;
   detail::misuse_record refused{};  ///< What a check of a debug build refused, instead of a wait.
+  std::uint32_t ended = 0;  ///< The rank ends its own waits: set in the record by its host, in the
+                            ///< line by the workgroup that fails first.
 };
 static_assert(sizeof(fault_record) <= control_bytes, "a control line holds a record");
 

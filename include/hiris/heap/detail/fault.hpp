@@ -7,10 +7,8 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <string>
-#include <thread>
 
 #include "hiris/context.hpp"
 #include "hiris/error.hpp"
@@ -27,11 +25,9 @@ inline std::string fault_text(const fault_cause& f) {
          std::to_string(f.elapsed_ns / 1000000) + " ms (heap_options::wait_budget)";
 }
 
-/// Claims the record for the host, unless a fault came first: all waits of the rank end.
+/// Ends all waits of the rank. A cause that is recorded stays.
 inline void record_abort(fault_record& record) {
-  fault_state none = fault_state::none;
-  std::atomic_ref<fault_state>(record.state)
-      .compare_exchange_strong(none, fault_state::aborted, std::memory_order_relaxed);
+  std::atomic_ref<std::uint32_t>(record.ended).store(1, std::memory_order_relaxed);
 }
 
 /// The error of a complete record.
@@ -50,19 +46,11 @@ inline error fault_error(const fault_record& f, const std::string& told = {}) {
 /// @param line Returns a copy of the rank's control line; called if a peer has told the cause.
 template <class Line>
 void throw_if_faulted(fault_record& record, int rank, Line&& line) {
-  const std::atomic_ref<fault_state> state(record.state);
-  fault_state seen = state.load(std::memory_order_acquire);
-  const auto give_up_at = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  while (seen == fault_state::writing) {
-    if (std::chrono::steady_clock::now() > give_up_at)
-      throw error(errc::timed_out, rank,
-                  "a wait on the device ran out, and its record is not complete after 1000 ms");
-    std::this_thread::yield();
-    seen = state.load(std::memory_order_acquire);
-  }
-  if (seen == fault_state::none) return;
-  if (seen == fault_state::aborted || seen == fault_state::abort_told)
+  const auto seen = std::atomic_ref<fault_state>(record.state).load(std::memory_order_acquire);
+  const bool ended = std::atomic_ref<std::uint32_t>(record.ended).load(std::memory_order_relaxed);
+  if (seen == fault_state::aborted || (seen == fault_state::none && ended))
     throw error(errc::aborted, rank, "the host ended the waits of this rank's kernels");
+  if (seen == fault_state::none) return;
   if (seen == fault_state::complete) throw fault_error(record);
   const fault_record told = line();
   const std::string teller = "rank " + std::to_string(told.cause.rank);
@@ -75,6 +63,7 @@ void throw_if_faulted(fault_record& record, int rank, Line&& line) {
 /// Forgets a fault. @pre No kernel that waits is running.
 inline void clear_fault(fault_record& record) {
   record.refused = {};
+  std::atomic_ref<std::uint32_t>(record.ended).store(0, std::memory_order_relaxed);
   std::atomic_ref<fault_state>(record.state).store(fault_state::none, std::memory_order_release);
 }
 
