@@ -55,8 +55,12 @@ class Target:
     def is_look_up(self, k, x):
         """A load of an address: of the table of windows, which never changes."""
         to = x.operands.split(", ")[0]
-        users = [k.code[i] for i in k.after([k.code.index(x)],
-                                            unless=lambda y: y.operands.split(", ")[0] == to)]
+
+        def is_other(y):  # not the address, nor one a constant away
+            first, *rest = y.operands.split(", ")
+            return first == to and to not in rest
+
+        users = [k.code[i] for i in k.after([k.code.index(x)], unless=is_other)]
         return any(re.match(r"(global|flat|buffer)_", y.name) and to in y.operands.split(", ")[:2]
                    for y in users)
 

@@ -13,6 +13,7 @@ namespace hiris::litmus {
 /// All ranks but the last fail, and tell; the last is told. Nothing is mixed from two causes or two
 /// rounds, neither in a record nor in a control line.
 struct causes_are_whole : one_block {
+  static constexpr bool one_instance = true;  // of a record and a line
   static HIRIS_DEVICE fault_cause cause_of(int rank, int round) {
     const auto n = static_cast<std::uint32_t>(payload(round, rank));
     return {rank, payload(round, rank), n, n, n, n, n};
@@ -39,7 +40,7 @@ struct causes_are_whole : one_block {
       platform::pause();
     }
     detail::end_waits(ctx, cause_of(ctx.rank, round));
-    const fault_state mine = detail::state_of(ctx.fault);
+    const fault_state mine = detail::look_at(ctx.fault->state);
     if (mine == fault_state::told)
       return is_whole(p, detail::control_line(ctx, ctx.rank), round) &&
              platform::peer_load(&detail::control_line(ctx, ctx.rank)->cause.rank) != ctx.rank;
@@ -48,7 +49,6 @@ struct causes_are_whole : one_block {
   }
 
   static HIRIS_DEVICE void run(const program& p, shared&) {
-    if (platform::block_rank() != 0) return finish(p);  // all instances have one record and line
     program meeting = p;
     meeting.ctx.fault = nullptr;  // so that the barriers do not end with the waits
     std::uint64_t epoch = 0;
@@ -56,8 +56,9 @@ struct causes_are_whole : one_block {
       if (platform::thread_rank() == 0) forbid(p, !fail(p, round));
       if (!next_round(meeting, epoch)) return;
       if (platform::thread_rank() == 0) {
-        platform::atomic_store<order::relaxed, scope::system>(
-            &detail::control_line(p.ctx, p.ctx.rank)->state, fault_state::none);
+        fault_record* const line = detail::control_line(p.ctx, p.ctx.rank);
+        platform::atomic_store<order::relaxed, scope::system>(&line->state, fault_state::none);
+        platform::atomic_store<order::relaxed, scope::system>(&line->ended, 0u);
         platform::atomic_store<order::relaxed, scope::system>(&p.ctx.fault->state,
                                                               fault_state::none);
       }

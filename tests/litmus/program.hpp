@@ -64,6 +64,7 @@ struct amount {
 struct one_block {
   static constexpr int block_threads = 192;
   static constexpr int blocks = 1;
+  static constexpr bool one_instance = false;  ///< Whether no other may run beside it.
   static int elems(int /*ranks*/) { return block_threads; }  // a multiple of a cache line
   using params = program;
   struct shared {};
@@ -150,7 +151,8 @@ std::vector<int> outcome_of(const world& w, const amount& of, const runner& run)
 
 /// Runs a program and expects that no forbidden outcome was seen. Collective.
 template <class Program>
-void check(const world& w, const amount& of, const runner& run) {
+void check(const world& w, amount of, const runner& run) {
+  if (Program::one_instance) of.instances = 1;
   const std::vector<int> seen = outcome_of<Program>(w, of, run);
   EXPECT_EQ(seen[0], 0) << "forbidden outcomes on rank " << w.rank() << " of " << w.size();
   EXPECT_EQ(seen[1], of.instances * of.rounds_each())
