@@ -49,6 +49,7 @@ is_there() {
     openmpi-bin) command -v mpirun ;;
     clang-format-14) command -v clang-format-14 ;;
     python3) command -v python3 ;;
+    valgrind) command -v valgrind ;;
     debootstrap) command -v debootstrap ;;
     debian-archive-keyring) [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] ;;
     *) return 1 ;;
