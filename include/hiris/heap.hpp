@@ -81,6 +81,7 @@ class symmetric_heap {
     symmetric_array<T> block(data_ledger_, memory_.data().base,
                              detail::allocate_collectively(world_, *data_ledger_, request),
                              n_elems);
+    name(block, *data_ledger_, request);
     if (options_.fill_new)
       memory_.fill_on_all_ranks(block.data(), *options_.fill_new, request.bytes(),
                                 "fill of new data");
@@ -104,6 +105,7 @@ class symmetric_heap {
     symmetric_array<signal_counter> block(
         signal_ledger_, memory_.signals().base,
         detail::allocate_collectively(world_, *signal_ledger_, request), n);
+    name(block, *signal_ledger_, request);
     memory_.fill_on_all_ranks(block.data(), std::byte{0}, request.bytes(), "zeroing of signals");
     return block;
   }
@@ -146,8 +148,10 @@ class symmetric_heap {
     require_open();
     const auto request = detail::describe_request<T>("registered", n_elems, alignof(T));
     detail::agree_on_request(world_, request, "registration of memory");
-    return {pointer, n_elems,
-            detail::map_region(world_, memory_, reinterpret_cast<char*>(pointer), request.bytes())};
+    auto mapping =
+        detail::map_region(world_, memory_, reinterpret_cast<char*>(pointer), request.bytes());
+    mapping->name = detail::name_of_block(request, world_.rank(), pointer, 0);
+    return {pointer, n_elems, std::move(mapping)};
   }
 
   /// Ends a registration. Collective: when it returns, no rank has any of the memory mapped.
@@ -267,6 +271,13 @@ class symmetric_heap {
     return team.collectively("windows of a team", [&] {
       return tables.of(members, [&] { return memory_.make_windows(map, members); });
     });
+  }
+
+  template <class T>
+  void name(const symmetric_array<T>& block, detail::block_ledger& ledger,
+            const detail::allocation_request& as) const {
+    ledger.give_name(block.offset(),
+                     detail::name_of_block(as, world_.rank(), block.data(), block.offset()));
   }
 
   static bool holds(const void* pointer, std::uint64_t bytes, const detail::memory_range& in,

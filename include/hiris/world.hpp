@@ -26,6 +26,7 @@
 #include "hiris/bootstrap/detail/outcome.hpp"
 #include "hiris/bootstrap/detail/text.hpp"
 #include "hiris/error.hpp"
+#include "hiris/platform/names.hpp"
 #include "hiris/platform/runtime_device.hpp"
 #include "hiris/world/peer.hpp"
 
@@ -60,6 +61,7 @@ class world {
                     "it runs on host " + std::string(peer(r).host.data()) + ", but rank 0 on " +
                         peer(0).host.data() + "; all ranks must be on one host");
     for (const peer_info& p : peers_) ranks_on_device_ += p.same_device(peer(rank())) ? 1 : 0;
+    platform::speak_for_rank(rank());
   }
 
   int rank() const noexcept { return boot_->rank(); }
@@ -89,7 +91,9 @@ class world {
         throw error(errc::invalid_argument, rank(),
                     "color " + std::to_string(color) + "; allowed are 0 and more");
     });
+    const int spoken_for = platform::speak_for_rank(rank());
     world team(boot_->split(color, key, "split of a world"), device());
+    platform::speak_for_rank(spoken_for);  // not the rank in the team
     team.ranks_on_device_ = ranks_on_device_;
     return team;
   }

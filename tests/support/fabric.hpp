@@ -85,7 +85,7 @@ inline std::uint64_t under_seed(const world& w, std::uint64_t seed, platform::st
   w.barrier("done");
   const std::uint64_t fingerprint = platform::cpu::the_fabric().fingerprint();
   if (w.rank() == 0) {
-    for (const std::string& race : platform::cpu::the_fabric().races()) ADD_FAILURE() << race;
+    for (const std::string& race : platform::cpu::the_fabric().take_races()) ADD_FAILURE() << race;
     platform::cpu::the_turns().expect_more();
     platform::cpu::unguard_memory();
   }

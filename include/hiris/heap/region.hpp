@@ -24,6 +24,7 @@
 #include "hiris/heap/detail/memory_proof.hpp"
 #include "hiris/heap/detail/peer_map.hpp"
 #include "hiris/heap/detail/team_windows.hpp"
+#include "hiris/platform/names.hpp"
 #include "hiris/world.hpp"
 
 namespace hiris {
@@ -38,6 +39,7 @@ struct region_mapping {
   peer_map peers;
   std::shared_ptr<const window> windows;  ///< Of all ranks of the heap.
   team_windows teams;
+  platform::memory_name name;  ///< Of this rank's memory.
 };
 
 /// Throws errc::invalid_argument unless `[base, base + bytes)` is of one device allocation.

@@ -179,7 +179,7 @@ outcome run(std::uint64_t seed) {
   pf::cpu::the_turns().release(seed);
   sends.synchronize();
   receives.synchronize();
-  std::vector<std::string> races = pf::cpu::the_fabric().races();
+  std::vector<std::string> races = pf::cpu::the_fabric().take_races();
   pf::cpu::the_turns().expect_more();
   return {wrong.to_host()[0], std::move(races)};
 }

@@ -23,6 +23,7 @@
 #include "hiris/error.hpp"
 #include "hiris/heap/detail/block_ledger.hpp"
 #include "hiris/heap/detail/memory_segment.hpp"
+#include "hiris/platform/names.hpp"
 #include "hiris/platform/type_name.hpp"
 #include "hiris/world.hpp"
 
@@ -152,6 +153,22 @@ inline std::uint64_t allocate_collectively(const world& w, block_ledger& ledger,
                   mine.text() + ", but has " + std::to_string(have.free_bytes) + " free of " +
                   std::to_string(have.total_bytes) + ", the largest free block of " +
                   std::to_string(have.largest_free_bytes) + " bytes");
+}
+
+/// How reports of the emulator call this rank's copy of a block, or of a region.
+///
+/// @param offset In its segment; 0 for a region.
+inline platform::memory_name name_of_block(const allocation_request& a, int rank, const void* at,
+                                           std::uint64_t offset) {
+  return {at, a.bytes(), [a, rank, offset](std::uint64_t byte) -> std::string {
+            const std::string memory = a.memory.data(), of_rank = "rank " + std::to_string(rank);
+            if (memory == "signals")
+              return "signal " + std::to_string((offset + byte) / a.elem_bytes) + " of " + of_rank;
+            return (memory == "data" ? "data block at offset " + std::to_string(offset)
+                                     : "registered region") +
+                   " (" + a.type.data() + "[" + std::to_string(a.n_elems) + "], " + of_rank +
+                   "), byte " + std::to_string(byte);
+          }};
 }
 
 }  // namespace hiris::detail

@@ -28,6 +28,7 @@
 #include "hiris/heap/detail/block_guards.hpp"
 #include "hiris/heap/offset_allocator.hpp"
 #include "hiris/heap/options.hpp"
+#include "hiris/platform/names.hpp"
 
 namespace hiris::detail {
 
@@ -62,8 +63,16 @@ class block_ledger {
     const auto block = blocks_.find(offset);
     if (block == blocks_.end() || block->second.retired_here) return;
     block->second.retired_here = true;
+    block->second.name = {};
     if (guards_) guards_->freed_here(offset);
     untold_.push_back(offset);
+  }
+
+  /// How reports call the block, until this rank is done with it.
+  void give_name(std::uint64_t offset, platform::memory_name name) {
+    const std::lock_guard lock(mutex_);
+    if (const auto block = blocks_.find(offset); block != blocks_.end())
+      block->second.name = std::move(name);
   }
 
   /// Blocks that this rank retired and has not yet told of.
@@ -115,6 +124,7 @@ class block_ledger {
     block_place place;
     bool retired_here = false;
     int told = 0;  ///< Ranks that told they are done with it.
+    platform::memory_name name;
   };
 
   mutable std::mutex mutex_;

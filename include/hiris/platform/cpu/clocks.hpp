@@ -9,6 +9,7 @@
 ///     clock_set known;
 ///     known.learn(key_of_group(3), 100);               // all that workgroup 3 did up to 100
 ///     known.knows({.group = 3, .thread = 7, .time = 99});   // true
+///     known.learn_all(200);                            // all that anybody did up to 200
 #pragma once
 
 #include <algorithm>
@@ -46,7 +47,25 @@ class clock_set {
       at->time = std::max(at->time, time);
   }
 
+  /// All that anybody did up to `time` is known: entries up to then say nothing more.
+  void learn_all(std::uint64_t time) {
+    all_until_ = std::max(all_until_, time);
+    std::erase_if(entries_, [&](const entry& e) { return e.time <= all_until_; });
+  }
+  /// The latest time up to which anything is known.
+  std::uint64_t latest() const {
+    std::uint64_t last = all_until_;
+    for (const entry& e : entries_) last = std::max(last, e.time);
+    return last;
+  }
+  /// Whether all that a workgroup did up to `time` is known.
+  bool knows_group(std::uint32_t group, std::uint64_t time) const {
+    return time <= all_until_ || time_of(group, whole_group) >= time;
+  }
+  std::size_t size() const { return entries_.size(); }
+
   bool knows(const happening& h) const {
+    if (h.time <= all_until_) return true;
     const auto first = find(key_of(h.group, whole_group));
     if (first == entries_.end() || first->key >> 32 != h.group) return false;
     if (first->key == key_of(h.group, whole_group) && first->time >= h.time) return true;
@@ -70,6 +89,7 @@ class clock_set {
       }
     }
     entries_ = std::move(both);
+    if (all_until_ != other.all_until_) learn_all(std::max(all_until_, other.all_until_));
   }
 
  private:
@@ -89,6 +109,7 @@ class clock_set {
     return at == entries_.end() || at->key != key_of(group, who) ? 0 : at->time;
   }
 
+  std::uint64_t all_until_ = 0;
   std::vector<entry> entries_;  // by key
 };
 

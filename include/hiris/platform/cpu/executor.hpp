@@ -67,6 +67,7 @@ class executor {
     const std::lock_guard lock(mutex_);
     if (stopping_) return hipErrorDeinitialized;
     op.sequence = ++sequence_;
+    if (fabric_enabled()) op.before = the_fabric().host().known();
     stream.queue.push_back(std::move(op));
     if (!thread_.joinable() && !fabric_enabled()) thread_ = std::thread([this] { run(); });
     ring_locked();
@@ -75,7 +76,9 @@ class executor {
 
   bool idle(const ihipStream_t& stream) {
     const std::lock_guard lock(mutex_);
-    return stream.queue.empty();
+    if (!stream.queue.empty()) return false;
+    tell_host(stream.known);
+    return true;
   }
 
   /// Waits until the stream is empty. @return The first error of its kernels, which it clears.
@@ -85,6 +88,7 @@ class executor {
     finished_.wait(lock, [&] {
       return stopping_ || stream.queue.empty() || stream.queue.front().sequence > until;
     });
+    tell_host(stream.known);
     return std::exchange(stream.error, hipSuccess);
   }
 
@@ -109,6 +113,7 @@ class executor {
                return s->queue.empty() || s->queue.front().sequence > until;
              });
     });
+    for (const auto& s : streams_) tell_host(s->known);
   }
 
   hipError_t take_error(ihipStream_t& stream) {
@@ -120,6 +125,11 @@ class executor {
   void wait(const occurrence& event) {
     std::unique_lock lock(mutex_);
     finished_.wait(lock, [&] { return stopping_ || event.done.load(std::memory_order_acquire); });
+    tell_host(event.known);
+  }
+  /// The host sees that something has happened.
+  static void tell_host(const shared_clock& known) {
+    if (fabric_enabled()) the_fabric().host().learn(known);
   }
 
   /// Has the thread look at its streams again.
@@ -173,6 +183,30 @@ class executor {
   }
 
  private:
+  /// What has happened before a stream's first operation, which begins.
+  void learn_before(ihipStream_t& stream) {
+    const operation& head = stream.queue.front();
+    if (head.before != stream.host_known) {
+      stream.host_known = head.before;
+      stream.known = join(stream.known, head.before);
+      the_fabric().host_boundary(ordinal_);  // the host has waited for something since
+    }
+    if (head.kind == operation::graph_run) stream.known = join(stream.known, head.graph->known);
+    for (const auto& s : streams_)
+      if (s->waits_for_default && stream.waits_for_default && (s->is_default || stream.is_default))
+        stream.known = join(stream.known, s->known);
+  }
+
+  /// @return What has happened after it.
+  shared_clock run_function(const operation& op, const shared_clock& known) const {
+    if (!fabric_enabled()) return op.function(), nullptr;
+    the_fabric().begin_copy(ordinal_, known, op.rank);
+    if (op.is_hosts) tell_host(known);
+    op.function();
+    const shared_clock done = the_fabric().end_copy(ordinal_);
+    return op.is_hosts ? join(done, the_fabric().host().known()) : done;
+  }
+
   void ring_locked() {
     if (fabric_enabled()) ring_turns();
     bell_.fetch_add(1, std::memory_order_release);
@@ -228,8 +262,10 @@ class executor {
 
   /// The stream's first operation is done.
   void finish(ihipStream_t& stream) {
-    if (stream.queue.front().kind == operation::graph_run)
+    if (stream.queue.front().kind == operation::graph_run) {
       stream.queue.front().graph->running = false;
+      stream.queue.front().graph->known = stream.known;
+    }
     stream.queue.pop_front();
     stream.busy = false;
     if (fabric_enabled() &&
@@ -248,6 +284,8 @@ class executor {
 
   void remove_if_closed(const ihipStream_t& stream) {
     if (!stream.closed || !stream.queue.empty() || stream.busy) return;
+    ihipStream_t& heir = *streams_.front();  // for who waits for the device
+    if (stream.parent == nullptr) heir.known = join(heir.known, stream.known);
     std::erase_if(streams_, [&](const auto& s) { return s.get() == &stream; });
   }
 
@@ -294,6 +332,7 @@ inline void executor::start_graph(ihipStream_t& stream, const std::shared_ptr<gr
     running->known = stream.known;
     for (operation op : branch) {
       if (op.event) op.event = own_event(op.event);
+      op.rank = stream.queue.front().rank;
       op.sequence = stream.queue.front().sequence;
       running->queue.push_back(std::move(op));
     }
@@ -311,18 +350,17 @@ inline bool executor::start_operations(std::unique_lock<std::mutex>& lock) {
       any = true;
       stream.busy = true;
       operation& head = stream.queue.front();
+      if (fabric_enabled()) learn_before(stream);
       switch (head.kind) {
         case operation::kernel: {
           units_.start(stream, head);
           break;
         }
         case operation::function_call: {
-          const auto function = std::move(head.function);
-          const auto known = stream.known;
+          const operation op = std::move(head);
+          const shared_clock known = stream.known;
           lock.unlock();
-          if (fabric_enabled()) the_fabric().begin_copy(ordinal_, known);
-          function();
-          const auto after = fabric_enabled() ? the_fabric().end_copy(ordinal_) : nullptr;
+          const shared_clock after = run_function(op, known);
           lock.lock();
           stream.known = after;
           finish(stream);

@@ -23,6 +23,7 @@
 #include "hiris/platform/cpu/access.hpp"
 #include "hiris/platform/cpu/fabric_choice.hpp"
 #include "hiris/platform/cpu/fabric_memory.hpp"
+#include "hiris/platform/cpu/host_order.hpp"
 #include "hiris/platform/cpu/races.hpp"
 #include "hiris/platform/cpu/wave.hpp"
 
@@ -64,7 +65,7 @@ class fabric_keeper {
   void restart(std::uint64_t seed) {
     memory_.forget();
     races_.forget();
-    seeks_races_ = true;
+    host_.restart(races_.now());
     choose_ = fabric_choices(seed);
     temper_ = make_temper(choose_);
     accesses_ = 0;
@@ -77,13 +78,19 @@ class fabric_keeper {
     memory_.forget(static_cast<const std::byte*>(at), bytes);
     races_.forget(static_cast<const std::byte*>(at), bytes);
   }
-  /// What the host does from now on orders accesses in ways that are not seen. Host, with the lock.
-  void stop_seeking_races() { seeks_races_ = false; }
-  /// Races found since `restart`. Host.
-  std::vector<std::string> races() {
+  /// Another process takes part, whose accesses and signals order ours and are not seen: nobody
+  /// looks for races from now on. Host.
+  void stop_seeking_races() {
     const std::lock_guard lock(mutex_);
-    return races_.found();
+    seeks_races_ = false;
   }
+  /// Races found since the last call, each with both places. Host.
+  std::vector<std::string> take_races() {
+    const std::lock_guard lock(mutex_);
+    return races_.take_found();
+  }
+  /// What the host knows. From any thread.
+  host_order& host() { return host_; }
 
   /// A number of all that was decided and done since `restart`: runs that are alike have the same.
   /// Host; no kernel runs.
@@ -97,14 +104,15 @@ class fabric_keeper {
 
   // ---- workgroups and devices ----------------------------------------------------------------
 
-  void enter(workgroup& group, const shared_clock& before) {
+  /// @param rank Of whom launched it, or -1.
+  void enter(workgroup& group, const shared_clock& before, int rank) {
     group.view = std::make_shared<fabric_group>();
     fabric_group& g = *group.view;
     g.sees.device = group.device;
     memory_.enter(g.sees);
     if (seeks_races_)
-      races_.enter(g.knows, group.device, group.type->block_threads, before,
-                   std::string(group.type->name) + ", block " + std::to_string(group.rank));
+      begin(g.knows, group.device, group.type->block_threads, before,
+            {group.type->name, group.rank, rank});
     groups_.push_back(&g);
   }
   void met(fabric_group& g, int wave) {
@@ -127,17 +135,18 @@ class fabric_keeper {
     land_if(g, [](const queued_store&) { return true; });
     memory_.release(g.sees, scope::agent);
     std::erase(groups_, &g);
-    const shared_clock all = seeks_races_ ? races_.knowledge_of(g.knows) : nullptr;
+    const shared_clock all = end(g.knows);
     group.view.reset();
     return all;
   }
   /// A copy, or another function of the host, in a stream that knows `before`.
-  void begin_copy(int device, const shared_clock& before) {
+  void begin_copy(int device, const shared_clock& before, int rank) {
     memory_.host_boundary(device);
-    if (seeks_races_) races_.enter(copying_, device, 1, before, "a copy");
+    copying_.lanes.clear();
+    if (seeks_races_) begin(copying_, device, 1, before, {"a copy or fill", -1, rank});
   }
   void note_copy(const void* p, std::size_t bytes, access_kind kind) {
-    if (!seeks_races_ || owner_of(p) == -1) return;
+    if (copying_.lanes.empty() || owner_of(p) == -1) return;
     const auto* at = static_cast<const std::byte*>(p);
     while (bytes > 0) {
       const std::size_t part =
@@ -150,7 +159,7 @@ class fabric_keeper {
   /// @return What has happened when it is over.
   shared_clock end_copy(int device) {
     memory_.host_boundary(device);
-    return seeks_races_ ? races_.knowledge_of(copying_) : nullptr;
+    return end(copying_);
   }
   void host_boundary(int device) { memory_.host_boundary(device); }
 
@@ -181,6 +190,17 @@ class fabric_keeper {
   }
 
  protected:
+  void begin(group_knowledge& g, int device, int threads, const shared_clock& before,
+             const actor& who) {
+    races_.enter(g, device, threads, before, who);
+    host_.began(g.number, races_.now());
+  }
+  /// @return What has happened when it is over; null if nobody looks.
+  shared_clock end(const group_knowledge& g) {
+    if (g.lanes.empty()) return nullptr;
+    host_.ended(g.number, races_.now());
+    return races_.knowledge_of(g);
+  }
   /// Stores to one grain land in order, whatever thread of the workgroup issued them.
   void land_grain(fabric_group& g, std::uintptr_t grain) {
     if (!g.queued.contains(grain)) return;
@@ -230,7 +250,8 @@ class fabric_keeper {
   fabric_temper temper_;
   fabric_memory memory_;
   race_detector races_;
-  bool seeks_races_ = false;
+  bool seeks_races_ = true;
+  host_order host_;
   group_knowledge copying_;
   std::vector<fabric_group*> groups_;  // in the order in which they started
   std::uint64_t clock_ns_ = 1'000'000'000;

@@ -75,6 +75,7 @@ inline hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t* handle, void* pointer) {
                               ::getpid(),
                               found->file,
                               found->device};
+  if (fabric_enabled()) the_fabric().stop_seeking_races();
   std::memset(handle, 0, sizeof *handle);
   std::memcpy(handle, &contents, sizeof contents);
   return hipSuccess;
@@ -117,6 +118,7 @@ inline hipError_t hipIpcOpenMemHandle(void** base, hipIpcMemHandle_t handle, uns
   a.exporter = contents.process;
   memory.insert(a);
   *base = a.base;
+  if (fabric_enabled()) the_fabric().stop_seeking_races();
   return hipSuccess;
 }
 

@@ -72,6 +72,7 @@ inline hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, vo
   if (function == nullptr) return leave(hipErrorInvalidValue);
   operation op;
   op.function = [=] { function(argument); };
+  op.is_hosts = true;
   return leave(enqueue(stream, std::move(op)));
 }
 
@@ -114,6 +115,7 @@ inline hipError_t hipEventQuery(hipEvent_t event) {
   if (event->recording) return leave(hipErrorCapturedEvent);
   if (!event->last) return hipSuccess;
   if (!event->last->done.load(std::memory_order_acquire)) return leave(hipErrorNotReady);
+  executor::tell_host(event->last->known);
   return leave(event->last->status);
 }
 
@@ -135,6 +137,8 @@ inline hipError_t hipEventElapsedTime(float* ms, hipEvent_t start, hipEvent_t st
   if (!start->last->done.load(std::memory_order_acquire) ||
       !stop->last->done.load(std::memory_order_acquire))
     return leave(hipErrorNotReady);
+  executor::tell_host(stop->last->known);
+  executor::tell_host(start->last->known);
   *ms = static_cast<float>(static_cast<double>(stop->last->time_ns) -
                            static_cast<double>(start->last->time_ns)) *
         1e-6f;

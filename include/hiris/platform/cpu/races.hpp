@@ -5,12 +5,14 @@
 ///
 /// Part of the hostile fabric, whose one thread calls it. Accesses through the primitives are seen,
 /// and copies and fills in a stream. Two atomics never race if the scope of both has both.
+/// What the host does with device memory by itself is not seen, and no race.
 ///
 ///     races.access(me, p, 16, access_kind::write);     // compares with all before, and remembers
-///     races.found();                                   // texts, both places in each
+///     races.take_found();                              // texts, both places in each
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -23,12 +25,19 @@
 #include "hiris/order.hpp"
 #include "hiris/platform/cpu/clocks.hpp"
 #include "hiris/platform/cpu/fabric_memory.hpp"
-#include "hiris/platform/cpu/memory.hpp"
+#include "hiris/platform/cpu/names.hpp"
 #include "hiris/platform/cpu/wave.hpp"
 
 namespace hiris::platform::cpu {
 
 enum class access_kind : std::uint8_t { read, write, atomic_read, atomic_write };
+
+/// Who a report names: a workgroup of a kernel, or a copy in a stream.
+struct actor {
+  const char* what = "";  ///< A kernel's name, or "a copy"; lives as long as the process.
+  int block = -1;         ///< Of a kernel.
+  int rank = -1;          ///< For which the host launched it; -1 if it did not say.
+};
 
 /// What a thread knows.
 struct lane_knowledge {
@@ -53,14 +62,16 @@ class race_detector {
   static constexpr std::size_t many_traces =
       8;  ///< Of 16 bytes: then those not needed are dropped.
 
-  /// Races found since the last `forget`, each with both places.
-  const std::vector<std::string>& found() const { return found_; }
+  /// Races found since the last call, each with both places.
+  std::vector<std::string> take_found() {
+    told_.clear();
+    return std::exchange(found_, {});
+  }
+  /// Everything so far has happened before everything to come.
   void forget() {
     grains_.clear();
     words_.clear();
-    names_.clear();
-    found_.clear();
-    told_.clear();
+    actors_.clear();
   }
   void forget(const std::byte* at, std::size_t bytes) {
     const std::uintptr_t first = grain_of(at), last = grain_of(at + bytes - 1);
@@ -70,11 +81,13 @@ class race_detector {
     });
   }
 
-  /// A workgroup, or the copies of a stream, begins. @param name How a report calls it.
+  std::uint64_t now() const { return time_; }
+
+  /// A workgroup, or a copy, begins.
   void enter(group_knowledge& g, int device, int threads, const shared_clock& before,
-             std::string name) {
-    g.number = static_cast<std::uint32_t>(names_.size());
-    names_.push_back(std::move(name));
+             const actor& who) {
+    g.number = static_cast<std::uint32_t>(actors_.size());
+    actors_.push_back(who);
     g.device = device;
     g.lanes.assign(static_cast<std::size_t>(threads), {before, nullptr, scope::workgroup, nullptr});
     g.barrier_time = 0;
@@ -229,24 +242,28 @@ class race_detector {
 
   std::string describe(const trace& t) const {
     const char* const kinds[] = {"read", "write", "atomic read", "atomic write"};
-    std::string text = std::string(kinds[static_cast<int>(t.kind)]) + " by " + names_[t.what.group];
+    const actor& who = actors_[t.what.group];
+    std::string text = std::string(kinds[static_cast<int>(t.kind)]) + " by " + who.what;
+    if (who.block < 0) return text + of_rank(who, t.device);
+    text += ", block " + std::to_string(who.block);
     if (t.what.thread >= whole_wave)
       text += ", wave " + std::to_string(wave_of(t.what.thread));
     else
       text += ", thread " + std::to_string(t.what.thread);
-    return text + " (device " + std::to_string(t.device) + ")";
+    return text + of_rank(who, t.device);
+  }
+  static std::string of_rank(const actor& who, int device) {
+    return (who.rank >= 0 ? " (rank " + std::to_string(who.rank) + ", device " : " (device ") +
+           std::to_string(device) + ")";
   }
   void tell(const trace& then, const trace& now, const void* p) {
     if (found_.size() == most_told) return;
-    const std::string pair = names_[then.what.group] + names_[now.what.group];
-    if (std::ranges::find(told_, pair) != told_.end()) return;  // of two workgroups, one is enough
+    const actor &one = actors_[then.what.group], &other = actors_[now.what.group];
+    const std::array pair{one.what, other.what};
+    if (std::ranges::find(told_, pair) != told_.end()) return;  // of two kernels, one is enough
     told_.push_back(pair);
-    std::string text = "race: " + describe(now) + " and " + describe(then) + " at ";
-    const auto where = the_memory().find(p);
-    if (where)
-      text += "byte " + std::to_string(static_cast<const std::byte*>(p) - where->base) + " of " +
-              std::to_string(where->bytes) + " of an allocation on device " +
-              std::to_string(where->device);
+    std::string text =
+        "race: " + describe(now) + " and " + describe(then) + " at " + the_names().describe(p);
     std::fprintf(stderr, "hiris emulator: %s\n", text.c_str());
     found_.push_back(std::move(text));
   }
@@ -254,8 +271,9 @@ class race_detector {
   std::uint64_t time_ = 0;  ///< Of the last access.
   grain_table<traces> grains_;
   std::unordered_map<std::uintptr_t, std::vector<carried>> words_;  ///< By address.
-  std::vector<std::string> names_;                                  ///< Of workgroups, by number.
-  std::vector<std::string> found_, told_;
+  std::vector<actor> actors_;                                       ///< By number.
+  std::vector<std::string> found_;
+  std::vector<std::array<const char*, 2>> told_;
 };
 
 }  // namespace hiris::platform::cpu

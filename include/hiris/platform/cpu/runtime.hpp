@@ -20,6 +20,7 @@
 
 #include "hiris/platform/cpu/executor.hpp"
 #include "hiris/platform/cpu/memory.hpp"
+#include "hiris/platform/cpu/names.hpp"
 #include "hiris/platform/cpu/turns.hpp"
 
 namespace hiris::platform::cpu {
@@ -109,6 +110,7 @@ inline hipError_t enqueue(hipStream_t handle, operation op) {
     stream->recording->captured.branches[stream->branch].push_back(std::move(op));
     return hipSuccess;
   }
+  op.rank = current_rank;
   return stream->device->submit(*stream, std::move(op));
 }
 

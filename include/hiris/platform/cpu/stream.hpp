@@ -63,8 +63,11 @@ struct operation {
   int blocks = 0;
   param_block params;
   std::function<void()> function;
+  bool is_hosts = false;  ///< The function is the user's: what it waits for is not seen.
   std::shared_ptr<occurrence> event;
   std::shared_ptr<graph_exec> graph;
+  std::shared_ptr<const clock_set> before;  ///< What the host knew when it put this there.
+  int rank = -1;                            ///< Of whose thread did, if it said.
 };
 
 /// A captured sequence a stream. Events that it uses are placeholders, made anew for every run.
@@ -75,7 +78,8 @@ struct graph {
 /// A graph ready to run.
 struct graph_exec {
   graph captured;
-  bool running = false;  ///< A second launch waits for the first.
+  bool running = false;                    ///< A second launch waits for the first.
+  std::shared_ptr<const clock_set> known;  ///< When the last one ended.
 };
 
 /// The state of a capture, shared by the streams in it.
@@ -104,6 +108,7 @@ struct ihipStream_t {
   int open_branches = 0;
   /// Under a hostile fabric: what has happened before the next operation.
   std::shared_ptr<const hiris::platform::cpu::clock_set> known;
+  std::shared_ptr<const hiris::platform::cpu::clock_set> host_known;  ///< Of that, the host's part.
 
   // Used by the host thread that captures.
   std::shared_ptr<hiris::platform::cpu::capture> recording;

@@ -41,7 +41,6 @@ class turn_taker {
   void hold() {
     for (executor* device : devices_) device->drain();
     const std::lock_guard lock(the_fabric().mutex());
-    the_fabric().stop_seeking_races();
     held_ = true;
   }
   /// Lets everything run, as `seed` says. Host.
@@ -58,7 +57,6 @@ class turn_taker {
   /// that nobody can end then fails at once. `release` says so.
   void expect_more() {
     const std::lock_guard lock(the_fabric().mutex());
-    the_fabric().stop_seeking_races();
     closed_ = false;
   }
 

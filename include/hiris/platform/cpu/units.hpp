@@ -76,7 +76,7 @@ class compute_units {
       workgroup* group =
           pool_.start(type, kernel->op.params.get(), kernel->started, kernel->op.blocks, device_);
       group->launch = kernel->launch;
-      if (fabric_enabled()) the_fabric().enter(*group, kernel->before);
+      if (fabric_enabled()) the_fabric().enter(*group, kernel->before, kernel->op.rank);
       ++kernel->started;
       residents_.push_back({group, kernel.get(), unit, step_result::progressed});
       return true;
