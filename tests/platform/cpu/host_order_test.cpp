@@ -197,6 +197,14 @@ TEST_F(HostOrderOfPrograms, AcrossDevices) {
   read(there);
   there.synchronize();
   expect_order();
+  pf::owned_event event;
+  pf::fill(memory_.data(), std::byte{0}, memory_.size_bytes(), a_);
+  write(a_);
+  event.record(a_);
+  event.block(there);
+  read(there);
+  there.synchronize();
+  expect_order();
   write(a_);
   read(there);
   there.synchronize();

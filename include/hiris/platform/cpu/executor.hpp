@@ -67,7 +67,7 @@ class executor {
     const std::lock_guard lock(mutex_);
     if (stopping_) return hipErrorDeinitialized;
     op.sequence = ++sequence_;
-    if (fabric_enabled()) op.before = the_fabric().host().known();
+    if (fabric_enabled()) op.before = the_fabric().view_of_host();
     stream.queue.push_back(std::move(op));
     if (!thread_.joinable() && !fabric_enabled()) thread_ = std::thread([this] { run(); });
     ring_locked();
@@ -186,10 +186,10 @@ class executor {
   /// What has happened before a stream's first operation, which begins.
   void learn_before(ihipStream_t& stream) {
     const operation& head = stream.queue.front();
-    if (head.before != stream.host_known) {
-      stream.host_known = head.before;
-      stream.known = join(stream.known, head.before);
-      the_fabric().host_boundary(ordinal_);  // the host has waited for something since
+    if (head.before.known != stream.host_known) {
+      stream.host_known = head.before.known;
+      stream.known = join(stream.known, head.before.known);
+      the_fabric().take_from_host(ordinal_, head.before);
     }
     if (head.kind == operation::graph_run) stream.known = join(stream.known, head.graph->known);
     for (const auto& s : streams_)
@@ -378,6 +378,7 @@ inline bool executor::start_operations(std::unique_lock<std::mutex>& lock) {
         }
         case operation::event_wait:
           stream.known = join(stream.known, head.event->known);
+          if (fabric_enabled()) the_fabric().host_boundary(ordinal_);
           finish(stream);
           break;
         case operation::graph_run:

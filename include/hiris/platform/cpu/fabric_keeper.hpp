@@ -91,6 +91,13 @@ class fabric_keeper {
   }
   /// What the host knows. From any thread.
   host_order& host() { return host_; }
+  /// The time is of when a device last gave all that it held to memory: no earlier than what the
+  /// host has waited for. From any thread.
+  host_view view_of_host() const { return {host_.known(), given_to_host_.load()}; }
+  /// What the host enqueues now begins on a device, which is to see what the host saw.
+  void take_from_host(int device, const host_view& from) {
+    memory_.acquire_until(device, from.given);
+  }
 
   /// A number of all that was decided and done since `restart`: runs that are alike have the same.
   /// Host; no kernel runs.
@@ -141,7 +148,7 @@ class fabric_keeper {
   }
   /// A copy, or another function of the host, in a stream that knows `before`.
   void begin_copy(int device, const shared_clock& before, int rank) {
-    memory_.host_boundary(device);
+    host_boundary(device);
     copying_.lanes.clear();
     if (seeks_races_) begin(copying_, device, 1, before, {"a copy or fill", -1, rank});
   }
@@ -158,10 +165,13 @@ class fabric_keeper {
   }
   /// @return What has happened when it is over.
   shared_clock end_copy(int device) {
-    memory_.host_boundary(device);
+    host_boundary(device);
     return end(copying_);
   }
-  void host_boundary(int device) { memory_.host_boundary(device); }
+  void host_boundary(int device) {
+    memory_.host_boundary(device);
+    given_to_host_ = memory_.now();
+  }
 
   /// What happens of itself between turns.
   void drift() {
@@ -252,6 +262,7 @@ class fabric_keeper {
   race_detector races_;
   bool seeks_races_ = true;
   host_order host_;
+  std::atomic<std::uint64_t> given_to_host_{0};
   group_knowledge copying_;
   std::vector<fabric_group*> groups_;  // in the order in which they started
   std::uint64_t clock_ns_ = 1'000'000'000;

@@ -153,6 +153,11 @@ class fabric_memory {
     write_back_device(device);
     system_times_[device] = time_;
   }
+  /// A device is to see what was in memory at `time`.
+  void acquire_until(int device, std::uint64_t time) {
+    std::uint64_t& seen = system_times_[device];
+    seen = std::max(seen, time);
+  }
   void write_back_device(int device) {
     held_map& published = devices_[device];
     for (auto& [grain, held] : published) write_back(grain, held, device);

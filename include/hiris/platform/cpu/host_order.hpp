@@ -23,6 +23,12 @@
 
 namespace hiris::platform::cpu {
 
+/// What goes with something that the host enqueues.
+struct host_view {
+  shared_clock known;       ///< What has happened before it.
+  std::uint64_t given = 0;  ///< The fabric's memory as the host has seen it, a time of that.
+};
+
 /// Calls may come from any thread.
 class host_order {
  public:

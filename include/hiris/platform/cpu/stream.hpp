@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "hiris/platform/cpu/errors.hpp"
+#include "hiris/platform/cpu/host_order.hpp"
 #include "hiris/platform/cpu/wave.hpp"
 
 struct ihipStream_t;
@@ -32,16 +33,15 @@ class executor;
 struct graph;
 struct graph_exec;
 struct capture;
-class clock_set;
 
 /// One record of an event. Waits and queries refer to the record that was current when they came.
 struct occurrence {
   explicit occurrence(executor* recorder) : device(recorder) {}
   executor* device;  ///< Whose lock guards `done` becoming true.
   std::atomic<bool> done{false};
-  std::uint64_t time_ns = 0;               ///< Valid once done.
-  hipError_t status = hipSuccess;          ///< Error of the stream before it; valid once done.
-  std::shared_ptr<const clock_set> known;  ///< As a stream's; valid once done.
+  std::uint64_t time_ns = 0;       ///< Valid once done.
+  hipError_t status = hipSuccess;  ///< Error of the stream before it; valid once done.
+  shared_clock known;              ///< As a stream's; valid once done.
 };
 
 /// Parameters of a launch, copied, aligned for any params struct.
@@ -66,8 +66,8 @@ struct operation {
   bool is_hosts = false;  ///< The function is the user's: what it waits for is not seen.
   std::shared_ptr<occurrence> event;
   std::shared_ptr<graph_exec> graph;
-  std::shared_ptr<const clock_set> before;  ///< What the host knew when it put this there.
-  int rank = -1;                            ///< Of whose thread did, if it said.
+  host_view before;  ///< Of the host when it put this here, under a hostile fabric.
+  int rank = -1;     ///< Of whose thread did, if it said.
 };
 
 /// A captured sequence a stream. Events that it uses are placeholders, made anew for every run.
@@ -78,8 +78,8 @@ struct graph {
 /// A graph ready to run.
 struct graph_exec {
   graph captured;
-  bool running = false;                    ///< A second launch waits for the first.
-  std::shared_ptr<const clock_set> known;  ///< When the last one ended.
+  bool running = false;  ///< A second launch waits for the first.
+  shared_clock known;    ///< When the last one ended.
 };
 
 /// The state of a capture, shared by the streams in it.
@@ -107,8 +107,8 @@ struct ihipStream_t {
   ihipStream_t* parent = nullptr;  ///< For a branch of a running graph.
   int open_branches = 0;
   /// Under a hostile fabric: what has happened before the next operation.
-  std::shared_ptr<const hiris::platform::cpu::clock_set> known;
-  std::shared_ptr<const hiris::platform::cpu::clock_set> host_known;  ///< Of that, the host's part.
+  hiris::platform::cpu::shared_clock known;
+  hiris::platform::cpu::shared_clock host_known;  ///< What of that came from the host last.
 
   // Used by the host thread that captures.
   std::shared_ptr<hiris::platform::cpu::capture> recording;
