@@ -57,7 +57,7 @@ class FabricReport : public test::device_test {
     std::string told;
     test::on_ranks(3, [&](const world& job) {
       const world w(job.split(0, 0));
-      symmetric_heap heap(w, {.data_bytes = 1 << 16, .signals = 64});
+      symmetric_heap heap(w, {.data_bytes = 1 << 16, .signals = 64, .guard_blocks = false});
       memory(w, heap, [&](const context& ctx, float* at) {
         const platform::owned_stream stream;
         const platform::device_buffer<float> out(1);

@@ -35,34 +35,40 @@ pf::cpu::shared_clock clock_of(std::uint32_t group, std::uint64_t time) {
 
 TEST(HostOrder, KnowsWhatWasWaitedForAndNoMore) {
   host_order order;
-  order.began(0, 10);
-  order.began(1, 20);
-  order.ended(0, 30);
-  order.ended(1, 40);
+  EXPECT_EQ(order.known(), nullptr);
   order.learn(clock_of(1, 40));
   EXPECT_TRUE(order.known()->knows({1, 5, 40}));
-  EXPECT_TRUE(order.known()->knows({1, 5, 21}));
+  EXPECT_FALSE(order.known()->knows({1, 5, 41}));
   EXPECT_FALSE(order.known()->knows({0, 5, 11}));
-  EXPECT_FALSE(order.known()->knows({0, 5, 30}));
+  order.learn(clock_of(0, 30));
+  EXPECT_TRUE(order.known()->knows({0, 5, 11}));
+  EXPECT_TRUE(order.known()->knows({1, 5, 40}));
+  order.restart(2);
+  EXPECT_TRUE(order.known()->knows({1, 5, 1000}));
+  EXPECT_FALSE(order.known()->knows({2, 5, 1}));
 }
 
-TEST(HostOrder, StaysShort) {
-  host_order order;
-  std::uint64_t time = 0;
-  order.began(0, 1);  // runs all the time
-  for (std::uint32_t group = 1; group <= 1000; ++group) {
-    order.began(group, ++time);
-    order.ended(group, ++time);
-    order.learn(clock_of(group, time));
-  }
-  EXPECT_GE(order.known()->size(), 900u) << "of group 0, nothing is known in between";
-  EXPECT_FALSE(order.known()->knows({0, 3, 500}));
-  order.ended(0, time);
-  order.learn(clock_of(0, time));
-  EXPECT_EQ(order.known()->size(), 0u);
-  EXPECT_TRUE(order.known()->knows({0, 3, 500}));
-  EXPECT_TRUE(order.known()->knows({77, 3, time}));
-  EXPECT_FALSE(order.known()->knows({1001, 3, time + 1}));
+TEST(HostOrder, WhatAllDidIsOneNumber) {
+  clock_set clock;
+  for (std::uint32_t group = 0; group < 10; ++group)
+    if (group != 4) clock.learn(group, whole_group, 100 + group);
+  clock.learn(4, 7, 50);  // of one thread
+  clock.learn_all_before(4);
+  EXPECT_EQ(clock.all_before(), 4u);
+  EXPECT_EQ(clock.size(), 6u);
+  EXPECT_TRUE(clock.knows({3, 0, 103}));
+  EXPECT_TRUE(clock.knows({4, 7, 50}));
+  EXPECT_FALSE(clock.knows({4, 8, 50}));
+  clock_set other;
+  other.learn(2, whole_group, 1);  // says less than the number
+  other.learn(4, whole_group, 60);
+  other.join(clock);
+  EXPECT_EQ(other.all_before(), 4u);
+  EXPECT_EQ(other.size(), 7u);
+  EXPECT_TRUE(other.knows({2, 0, 102}));
+  EXPECT_TRUE(other.knows({4, 8, 60}));
+  EXPECT_TRUE(other.knows({9, 8, 109}));
+  EXPECT_FALSE(other.knows({9, 8, 110}));
 }
 
 // ---- what is seen of programs ----------------------------------------------------------------

@@ -124,7 +124,7 @@ class block_ledger {
     block_place place;
     bool retired_here = false;
     int told = 0;  ///< Ranks that told they are done with it.
-    platform::memory_name name;
+    platform::memory_name name{};
   };
 
   mutable std::mutex mutex_;

@@ -9,7 +9,7 @@
 ///     clock_set known;
 ///     known.learn(key_of_group(3), 100);               // all that workgroup 3 did up to 100
 ///     known.knows({.group = 3, .thread = 7, .time = 99});   // true
-///     known.learn_all(200);                            // all that anybody did up to 200
+///     known.learn_all_before(3);                       // all of workgroups 0 to 2
 #pragma once
 
 #include <algorithm>
@@ -47,25 +47,21 @@ class clock_set {
       at->time = std::max(at->time, time);
   }
 
-  /// All that anybody did up to `time` is known: entries up to then say nothing more.
-  void learn_all(std::uint64_t time) {
-    all_until_ = std::max(all_until_, time);
-    std::erase_if(entries_, [&](const entry& e) { return e.time <= all_until_; });
+  /// All that the workgroups before number `group` did is known: entries of theirs say no more.
+  void learn_all_before(std::uint32_t group) {
+    if (group <= all_before_) return;
+    all_before_ = group;
+    entries_.erase(entries_.begin(), first_of(group));
   }
-  /// The latest time up to which anything is known.
-  std::uint64_t latest() const {
-    std::uint64_t last = all_until_;
-    for (const entry& e : entries_) last = std::max(last, e.time);
-    return last;
-  }
+  std::uint32_t all_before() const { return all_before_; }
   /// Whether all that a workgroup did up to `time` is known.
   bool knows_group(std::uint32_t group, std::uint64_t time) const {
-    return time <= all_until_ || time_of(group, whole_group) >= time;
+    return group < all_before_ || time_of(group, whole_group) >= time;
   }
   std::size_t size() const { return entries_.size(); }
 
   bool knows(const happening& h) const {
-    if (h.time <= all_until_) return true;
+    if (h.group < all_before_) return true;
     const auto first = find(key_of(h.group, whole_group));
     if (first == entries_.end() || first->key >> 32 != h.group) return false;
     if (first->key == key_of(h.group, whole_group) && first->time >= h.time) return true;
@@ -74,10 +70,11 @@ class clock_set {
   }
 
   void join(const clock_set& other) {
+    learn_all_before(other.all_before_);
     std::vector<entry> both;
     both.reserve(entries_.size() + other.entries_.size());
     auto a = entries_.cbegin();
-    auto b = other.entries_.cbegin();
+    auto b = other.first_of(all_before_);
     while (a != entries_.end() || b != other.entries_.end()) {
       if (b == other.entries_.end() || (a != entries_.cend() && a->key < b->key)) {
         both.push_back(*a++);
@@ -89,7 +86,6 @@ class clock_set {
       }
     }
     entries_ = std::move(both);
-    if (all_until_ != other.all_until_) learn_all(std::max(all_until_, other.all_until_));
   }
 
  private:
@@ -104,12 +100,15 @@ class clock_set {
   std::vector<entry>::const_iterator find(std::uint64_t key) const {
     return std::ranges::lower_bound(entries_, key, {}, &entry::key);
   }
+  std::vector<entry>::const_iterator first_of(std::uint32_t group) const {
+    return find(std::uint64_t{group} << 32);
+  }
   std::uint64_t time_of(std::uint32_t group, std::uint32_t who) const {
     const auto at = find(key_of(group, who));
     return at == entries_.end() || at->key != key_of(group, who) ? 0 : at->time;
   }
 
-  std::uint64_t all_until_ = 0;
+  std::uint32_t all_before_ = 0;
   std::vector<entry> entries_;  // by key
 };
 

@@ -65,7 +65,7 @@ class fabric_keeper {
   void restart(std::uint64_t seed) {
     memory_.forget();
     races_.forget();
-    host_.restart(races_.now());
+    host_.restart(races_.next_number());
     choose_ = fabric_choices(seed);
     temper_ = make_temper(choose_);
     accesses_ = 0;
@@ -118,8 +118,8 @@ class fabric_keeper {
     g.sees.device = group.device;
     memory_.enter(g.sees);
     if (seeks_races_)
-      begin(g.knows, group.device, group.type->block_threads, before,
-            {group.type->name, group.rank, rank});
+      races_.enter(g.knows, group.device, group.type->block_threads, before,
+                   {group.type->name, group.rank, rank});
     groups_.push_back(&g);
   }
   void met(fabric_group& g, int wave) {
@@ -142,7 +142,7 @@ class fabric_keeper {
     land_if(g, [](const queued_store&) { return true; });
     memory_.release(g.sees, scope::agent);
     std::erase(groups_, &g);
-    const shared_clock all = end(g.knows);
+    const shared_clock all = g.knows.lanes.empty() ? nullptr : races_.leave(g.knows);
     group.view.reset();
     return all;
   }
@@ -150,7 +150,7 @@ class fabric_keeper {
   void begin_copy(int device, const shared_clock& before, int rank) {
     host_boundary(device);
     copying_.lanes.clear();
-    if (seeks_races_) begin(copying_, device, 1, before, {"a copy or fill", -1, rank});
+    if (seeks_races_) races_.enter(copying_, device, 1, before, {"a copy or fill", -1, rank});
   }
   void note_copy(const void* p, std::size_t bytes, access_kind kind) {
     if (copying_.lanes.empty() || owner_of(p) == -1) return;
@@ -166,7 +166,7 @@ class fabric_keeper {
   /// @return What has happened when it is over.
   shared_clock end_copy(int device) {
     host_boundary(device);
-    return end(copying_);
+    return copying_.lanes.empty() ? nullptr : races_.leave(copying_);
   }
   void host_boundary(int device) {
     memory_.host_boundary(device);
@@ -200,17 +200,6 @@ class fabric_keeper {
   }
 
  protected:
-  void begin(group_knowledge& g, int device, int threads, const shared_clock& before,
-             const actor& who) {
-    races_.enter(g, device, threads, before, who);
-    host_.began(g.number, races_.now());
-  }
-  /// @return What has happened when it is over; null if nobody looks.
-  shared_clock end(const group_knowledge& g) {
-    if (g.lanes.empty()) return nullptr;
-    host_.ended(g.number, races_.now());
-    return races_.knowledge_of(g);
-  }
   /// Stores to one grain land in order, whatever thread of the workgroup issued them.
   void land_grain(fabric_group& g, std::uintptr_t grain) {
     if (!g.queued.contains(grain)) return;

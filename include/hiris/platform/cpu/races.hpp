@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -71,7 +72,8 @@ class race_detector {
   void forget() {
     grains_.clear();
     words_.clear();
-    actors_.clear();
+    forgotten_ = next_number();
+    entrants_.clear();
   }
   void forget(const std::byte* at, std::size_t bytes) {
     const std::uintptr_t first = grain_of(at), last = grain_of(at + bytes - 1);
@@ -81,24 +83,32 @@ class race_detector {
     });
   }
 
-  std::uint64_t now() const { return time_; }
+  /// Of the workgroup that begins next.
+  std::uint32_t next_number() const {
+    return forgotten_ + static_cast<std::uint32_t>(entrants_.size());
+  }
 
   /// A workgroup, or a copy, begins.
   void enter(group_knowledge& g, int device, int threads, const shared_clock& before,
              const actor& who) {
-    g.number = static_cast<std::uint32_t>(actors_.size());
-    actors_.push_back(who);
+    g.number = next_number();
+    entrants_.push_back({who});
     g.device = device;
     g.lanes.assign(static_cast<std::size_t>(threads), {before, nullptr, scope::workgroup, nullptr});
     g.barrier_time = 0;
     std::fill(std::begin(g.wave_time), std::end(g.wave_time), 0);
   }
-  /// All that a workgroup did and knew, for what comes after its kernel.
-  shared_clock knowledge_of(const group_knowledge& g) const {
-    shared_clock all;
-    for (const lane_knowledge& l : g.lanes) all = join(all, l.known);
-    clock_set with_own = all ? *all : clock_set();
+  /// A workgroup ends. @return All that it did and knew, for what comes after its kernel.
+  shared_clock leave(const group_knowledge& g) {
+    shared_clock known;
+    for (const lane_knowledge& l : g.lanes) known = join(known, l.known);
+    clock_set with_own = known ? *known : clock_set();
     with_own.learn(g.number, whole_group, time_);
+    if (g.number >= forgotten_) entrant(g.number).ended = time_;
+    // What is known of all workgroups up to some number is that number: it keeps the clocks short.
+    std::uint32_t all = std::max(with_own.all_before(), forgotten_);
+    while (all < next_number() && with_own.knows_group(all, entrant(all).ended)) ++all;
+    with_own.learn_all_before(all);
     return std::make_shared<const clock_set>(std::move(with_own));
   }
 
@@ -200,6 +210,14 @@ class race_detector {
     shared_clock given;
   };
 
+  struct entrant_state {
+    actor who;
+    std::uint64_t ended = ~std::uint64_t{0};  ///< When; runs until then.
+  };
+
+  entrant_state& entrant(std::uint32_t number) { return entrants_[number - forgotten_]; }
+  const actor& actor_of(const trace& t) const { return entrants_[t.what.group - forgotten_].who; }
+
   static bool is_write(access_kind kind) {
     return kind == access_kind::write || kind == access_kind::atomic_write;
   }
@@ -242,7 +260,7 @@ class race_detector {
 
   std::string describe(const trace& t) const {
     const char* const kinds[] = {"read", "write", "atomic read", "atomic write"};
-    const actor& who = actors_[t.what.group];
+    const actor& who = actor_of(t);
     std::string text = std::string(kinds[static_cast<int>(t.kind)]) + " by " + who.what;
     if (who.block < 0) return text + of_rank(who, t.device);
     text += ", block " + std::to_string(who.block);
@@ -258,8 +276,8 @@ class race_detector {
   }
   void tell(const trace& then, const trace& now, const void* p) {
     if (found_.size() == most_told) return;
-    const actor &one = actors_[then.what.group], &other = actors_[now.what.group];
-    const std::array pair{one.what, other.what};
+    std::array pair{actor_of(then).what, actor_of(now).what};
+    std::ranges::sort(pair, std::less<>());
     if (std::ranges::find(told_, pair) != told_.end()) return;  // of two kernels, one is enough
     told_.push_back(pair);
     std::string text =
@@ -271,7 +289,8 @@ class race_detector {
   std::uint64_t time_ = 0;  ///< Of the last access.
   grain_table<traces> grains_;
   std::unordered_map<std::uintptr_t, std::vector<carried>> words_;  ///< By address.
-  std::vector<actor> actors_;                                       ///< By number.
+  std::uint32_t forgotten_ = 0;                                     ///< Workgroups before this.
+  std::vector<entrant_state> entrants_;                             ///< From there on.
   std::vector<std::string> found_;
   std::vector<std::array<const char*, 2>> told_;
 };
