@@ -184,7 +184,8 @@ template <order O, scope S, class T>
 T atomic_compare_exchange(T* p, std::type_identity_t<T> expected, std::type_identity_t<T> desired) {
   if (cpu::goes_through_fabric(p)) [[unlikely]]
     return cpu::the_fabric().update(
-        p, [=](T old) { return old == expected ? desired : old; }, O, S);
+        p, [=](T old) { return old == expected ? desired : old; }, O, S,
+        [=](T old) { return old == expected; });
   cpu::count_poll();
   constexpr std::memory_order failure = O == order::release   ? std::memory_order_relaxed
                                         : O == order::acq_rel ? std::memory_order_acquire

@@ -300,6 +300,28 @@ TEST_F(HostOrderOfPrograms, CopiesTakePart) {
   EXPECT_TRUE(races().empty());
 }
 
+/// Compares and exchanges a word that is 0.
+struct exchange_kernel {
+  static constexpr int block_threads = 64;
+  struct params {
+    int* word;
+    int expected;
+  };
+  struct shared {};
+  static void run(const params& p, shared&) {
+    pf::atomic_compare_exchange<order::relaxed, scope::system>(p.word, p.expected, 1);
+  }
+};
+
+TEST_F(HostOrderOfPrograms, AComparisonThatFailsIsALoad) {
+  for (const int expected : {7, 0}) {
+    memory_.fill_with(std::byte{0});
+    pf::launch<exchange_kernel>(a_, 1, {memory_.data(), expected});
+    EXPECT_EQ(memory_.to_host()[1], 0);
+    EXPECT_EQ(races().size(), expected == 0 ? 1u : 0u);
+  }
+}
+
 TEST_F(HostOrderOfPrograms, AFunctionOfTheHostKnowsWhatTheHostDoes) {
   write(a_);
   ASSERT_EQ(hipLaunchHostFunc(

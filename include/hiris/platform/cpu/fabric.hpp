@@ -95,25 +95,35 @@ class fabric : public fabric_keeper {
   /// Replaces *p by change(*p) at once, past the queues of all others. @return The old value.
   template <class T, class F>
   T update(T* p, F change, order o, scope reach) {
+    return update(p, change, o, reach, [](T) { return true; });
+  }
+  /// As above, where `writes(*p)` says whether it is more than a load.
+  template <class T, class F, class W>
+  T update(T* const named, F change, order o, scope reach, W writes) {
     get_on();
     fabric_group& g = here_group();
-    note(p, sizeof(T), access_kind::atomic_write, reach);
-    const shared_clock given = release_with(o, reach);
-    p = past_guard(p);
+    T* const p = past_guard(named);
     land_grain(g, grain_of(p));
     T old;
+    bool is_write = true;
     if (reach == scope::system) {
       memory_.write_back_grain(g.sees, grain_of(p));
-      old = exchange(g, p, change);
+      is_write = writes(std::atomic_ref<T>(*p).load(std::memory_order_relaxed));
     } else {
       memory_.publish_grain(g.sees, grain_of(p));
+    }
+    note(named, sizeof(T), is_write ? access_kind::atomic_write : access_kind::atomic_read, reach);
+    const shared_clock given = release_with(o, reach);
+    if (reach == scope::system) {
+      old = exchange(g, p, change);
+    } else {
       memory_.read(g.sees, p, reinterpret_cast<std::byte*>(&old), sizeof(T), scope::agent, choose_,
                    temper_.stale);
       const T changed = change(old);
       memory_.write(g.sees, p, reinterpret_cast<const std::byte*>(&changed), sizeof(T),
                     scope::agent);
     }
-    if (seeks_races_) races_.carry(g.knows, p, carried_to(o, reach), given, false);
+    if (seeks_races_ && is_write) races_.carry(g.knows, p, carried_to(o, reach), given, false);
     if (acquires(o)) acquire_at(p, reach);
     step_aside(false);
     return old;
