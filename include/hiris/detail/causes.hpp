@@ -16,10 +16,12 @@
 /// for the own record and the peers' lines, and few branches.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "hiris/detail/fault_record.hpp"
 #include "hiris/order.hpp"
+#include "hiris/platform/config.hpp"
 #include "hiris/platform/device.hpp"
 
 namespace hiris::detail {
@@ -68,7 +70,7 @@ enum class cause_kind : std::uint8_t {
 /// Order    acquires what was told, and releases to the host.
 /// Cost     a few microseconds a peer, for the one that tells.
 ///
-/// @param write Called with a record of this rank or of a peer: writes the cause by peer_store.
+/// @param write Called with the record of this rank: writes the cause by peer_store.
 template <class Context, class Write>
 HIRIS_DEVICE void end_waits(const Context& ctx, cause_kind kind, Write write) {
   if (ctx.fault == nullptr) return;
@@ -79,18 +81,27 @@ HIRIS_DEVICE void end_waits(const Context& ctx, cause_kind kind, Write write) {
   const fault_state now = told                             ? fault_state::told
                           : look_at(ctx.fault->ended) != 0 ? fault_state::aborted
                                                            : fault_state::complete;
-  for (int rank = told ? ctx.rank : 0; rank < (told ? ctx.rank + 1 : ctx.size); ++rank) {
-    fault_record* const r = rank == ctx.rank ? ctx.fault : control_line(ctx, rank);
-    if (rank != ctx.rank && !claim(r->state, fault_state::none, fault_state::writing)) continue;
-    if (!told) write(r);
+  if (!told) write(ctx.fault);
+  platform::atomic_store<order::release, scope::system>(&ctx.fault->state, now);
+  HIRIS_NO_UNROLL
+  for (int rank = 0; !told && rank < ctx.size; ++rank) {
+    fault_record* const r = control_line(ctx, rank);
+    if (rank == ctx.rank || !claim(r->state, fault_state::none, fault_state::writing)) continue;
+    // read back, since a kernel has no registers to spare for a cause while it tells
+    HIRIS_NO_UNROLL
+    for (std::size_t at = offsetof(fault_record, cause); at < offsetof(fault_record, ended);
+         at += 8)
+      platform::peer_store((std::uint64_t*)((char*)r + at),
+                           platform::peer_load((const std::uint64_t*)((char*)ctx.fault + at)));
     platform::atomic_store<order::release, scope::system>(&r->state, now);
   }
 }
 
 /// As above for a wait that ran out, or that found must_end(): then `cause` may be no cause.
 template <class Context>
-HIRIS_DEVICE void end_waits(const Context& ctx, const fault_cause& cause) {
-  end_waits(ctx, cause_kind::waited, [&cause](fault_record* to) {
+HIRIS_DEVICE void end_waits(const Context& ctx, fault_cause cause) {
+  // by value: a reference would cost gfx90a scratch
+  end_waits(ctx, cause_kind::waited, [cause](fault_record* to) {
     platform::peer_store(&to->cause.rank, cause.rank);
     platform::peer_store(&to->cause.peer, cause.peer);
     platform::peer_store(&to->cause.block, cause.block);
