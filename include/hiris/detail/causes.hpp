@@ -12,8 +12,8 @@
 ///       return false;
 ///     }
 ///
-/// All of this is inlined into every wait, and its registers and branches with it: hence one loop
-/// for the own record and the peers' lines, and few branches.
+/// All of this is inlined into every wait, and its registers and branches with it: hence the cause
+/// is written once, and copied in loops that are not unrolled.
 #pragma once
 
 #include <cstddef>

@@ -50,5 +50,7 @@ struct fault_record {
                             ///< line by the workgroup that fails first.
 };
 static_assert(sizeof(fault_record) <= control_bytes, "a control line holds a record");
+static_assert(offsetof(fault_record, cause) % 8 == 0 && offsetof(fault_record, ended) % 8 == 0,
+              "what tells of a cause copies 8 bytes at a time");
 
 }  // namespace hiris

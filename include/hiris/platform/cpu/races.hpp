@@ -60,8 +60,7 @@ struct group_knowledge {
 class race_detector {
  public:
   static constexpr std::size_t most_told = 8;
-  static constexpr std::size_t many_traces =
-      8;  ///< Of 16 bytes: then those not needed are dropped.
+  static constexpr std::size_t many_traces = 8;  ///< Of a grain: then needless ones are dropped.
 
   /// Races found since the last call, each with both places.
   std::vector<std::string> take_found() {
