@@ -272,8 +272,14 @@ inline void complete_stores() {
 
 template <scope S>
 void publish_add(std::uint64_t* p, std::uint64_t n) {
-  if (cpu::goes_through_fabric(p)) [[unlikely]]
-    return cpu::the_fabric().add_without_reply(p, n);
+  if (cpu::goes_through_fabric(p)) [[unlikely]] {
+    if constexpr (S == scope::system)
+      cpu::the_fabric().add_without_reply(p, n);
+    else
+      cpu::the_fabric().update(
+          p, [n](std::uint64_t old) { return old + n; }, order::release, S);
+    return;
+  }
   cpu::atomic(p).fetch_add(n, std::memory_order_release);
 }
 

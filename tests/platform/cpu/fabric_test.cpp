@@ -222,6 +222,7 @@ TEST(Fabric, PlainStoresStayWhereTheyAreUntilReleased) {
   expect_found<way::pulled, flaw::release>("pulled by a relaxed signal");
   expect_found<way::pulled, flaw::release_scope>("pulled, released to the device");
   expect_found<way::pulled, flaw::signal_scope>("pulled, signalled at the device's scope");
+  expect_found<way::pushed, flaw::signal_scope>("pushed, signalled at the device's scope");
   expect_found<way::local, flaw::release>("local by a relaxed signal");
 }
 
