@@ -9,9 +9,9 @@
 #include <csignal>
 #include <cstdint>
 #include <ctime>
+#include <exception>
 #include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,6 +35,10 @@ struct cell {
   phase when;
   bool processes;
   int victim;
+};
+
+struct users_error : std::exception {
+  const char* what() const noexcept override { return "an error of the user's"; }
 };
 
 constexpr int ranks = 3;
@@ -117,7 +121,7 @@ class rank_program {
         stop_for_a_while();
         break;
       case fault::thrown:
-        throw std::runtime_error("an error of the user's");
+        throw users_error();
       case fault::late:
         std::this_thread::sleep_for(away);
         break;
@@ -200,7 +204,11 @@ TEST_P(FaultMatrix, OthersAreToldInTimeAndGoOn) {
       plan.exit_codes[static_cast<std::size_t>(c.victim)] = 128 + SIGKILL;
     }
     test::in_processes(plan, [&](const tcp_options& o) {
-      run(o.rank, [&] { return connect_tcp(o); });
+      try {
+        run(o.rank, [&] { return connect_tcp(o); });
+      } catch (const users_error&) {
+        EXPECT_TRUE(c.what == fault::thrown && o.rank == c.victim);
+      }
       expect_usable();
     });
     return;
@@ -229,7 +237,11 @@ std::vector<cell> cells() {
     all.push_back({"killed", fault::killed, p, true, 1});
     all.push_back({"rank_0_killed", fault::killed, p, true, 0});
     all.push_back({"stopped", fault::stopped, p, true, 1});
+    all.push_back({"rank_0_stopped", fault::stopped, p, true, 0});
     all.push_back({"late", fault::late, p, true, 1});
+    all.push_back({"rank_0_late", fault::late, p, true, 0});
+    all.push_back({"thrown", fault::thrown, p, true, 1});
+    all.push_back({"rank_0_thrown", fault::thrown, p, true, 0});
     all.push_back({"thrown", fault::thrown, p, false, 1});
     all.push_back({"late", fault::late, p, false, 1});
   }
