@@ -97,6 +97,20 @@ BARRIER = [
     ("barrier_after", "the workgroup barrier after `block_barrier` has waited",
      "  return platform::block_any(late)", "  return (late)"),
 ]
+# What each atomic of atomic.hpp calls; stands there once.
+ATOMICS = [
+    ("add", "static_cast<T>(platform::atomic_fetch_add<Order, Scope>"),
+    ("sub", "platform::atomic_fetch_sub<Order, Scope>"),
+    ("sub_number", "    return platform::atomic_fetch_add<Order, Scope>"),
+    ("inc", "return atomic_add<Order, Scope>"),
+    ("min", "platform::atomic_fetch_min<Order, Scope>"),
+    ("max", "platform::atomic_fetch_max<Order, Scope>"),
+    ("and", "platform::atomic_fetch_and<Order, Scope>"),
+    ("or", "platform::atomic_fetch_or<Order, Scope>"),
+    ("xor", "platform::atomic_fetch_xor<Order, Scope>"),
+    ("xchg", "platform::atomic_exchange<Order, Scope>"),
+    ("cas", "platform::atomic_compare_exchange<Order, Scope>"),
+]
 OTHERS = [
     ("cause_release", "detail/causes.hpp", "the release of a cause",
      "    platform::atomic_store<order::release, scope::system>(",
@@ -106,11 +120,16 @@ OTHERS = [
      "    platform::atomic_store<order::release, scope::agent>(", [LITMUS]),
     ("cause_acquire", "detail/causes.hpp", "the acquire of who was told a cause",
      "  platform::acquire_after<scope::system>(&line->state);\n", "", [LITMUS]),
+    ("cause_look_scope", "detail/causes.hpp", "the scope of a look at a control line",
+     "platform::atomic_load<order::relaxed, scope::system>",
+     "platform::atomic_load<order::relaxed, scope::agent>", [LITMUS]),
+    ("cause_claim_scope", "detail/causes.hpp", "the scope of the claim of a control line",
+     "platform::atomic_compare_exchange<order::relaxed, scope::system>",
+     "platform::atomic_compare_exchange<order::relaxed, scope::agent>", [LITMUS]),
+    ("cause_own_claim", "detail/causes.hpp", "the claim of a rank's own record",
+     "  if (!claim(line->ended, 0u, 1u)) return;\n", "", [LITMUS]),
     ("cause_claim", "detail/causes.hpp", "the claim of a control line",
      "!claim(r->state, fault_state::none, fault_state::writing)", "false", [LITMUS]),
-    ("atomic_order", "atomic.hpp", "the order of `atomic_xchg`",
-     "platform::atomic_exchange<Order, Scope>", "platform::atomic_exchange<order::relaxed, Scope>",
-     [LITMUS]),
     ("store_through", "detail/transfer.hpp", "the way of `store` past the caches",
      "platform::peer_store((unit*)p + i", "platform::store_global((unit*)p + i", [LITMUS, GEMM]),
     ("put_through", "detail/transfer.hpp", "the way of `put` past the caches",
@@ -189,6 +208,12 @@ MUTANTS = (
     [Mutant(name, "signal.hpp", what, [(old, new)], [LITMUS]) for name, what, old, new in SIGNAL] +
     [Mutant(name, "barrier.hpp", what, [(old, new)], [LITMUS, GEMM])
      for name, what, old, new in BARRIER] +
+    [Mutant(f"atomic_{name}_{part.lower()}", "atomic.hpp",
+            f"the {part.lower()} of `atomic_{name.removesuffix('_number')}`" +
+            (" of floating point" if name.endswith("_number") else ""),
+            [(call, call.replace(part, narrower))], [LITMUS])
+     for name, call in ATOMICS
+     for part, narrower in (("Order", "order::relaxed"), ("Scope", "scope::agent"))] +
     [Mutant(name, file, what, [(old, new)], tests) for name, file, what, old, new, tests in OTHERS])
 
 # What another synchronisation implies today: it survives, and says why. One that a test kills is no

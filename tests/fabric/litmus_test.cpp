@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "litmus/agreement.hpp"
+#include "litmus/atomics.hpp"
 #include "litmus/causes.hpp"
 #include "litmus/messages.hpp"
 #include "support/device_test.hpp"
@@ -58,6 +59,13 @@ TEST_F(FabricLitmus, MessagePassingByBlockPeerStores) {
 }
 TEST_F(FabricLitmus, MessagePassingByAtomics) {
   every_seed<message_passing<sender::release, receiver::acquire>>({2, 3});
+}
+TEST_F(FabricLitmus, MessagePassingByEachAtomic) {
+  every_seed<passing_by<operation::add>, passing_by<operation::sub>,
+             passing_by<operation::sub_number>, passing_by<operation::inc>,
+             passing_by<operation::min>, passing_by<operation::max>, passing_by<operation::and_>,
+             passing_by<operation::or_>, passing_by<operation::xor_>, passing_by<operation::xchg>,
+             passing_by<operation::cas>>({2, 3});
 }
 TEST_F(FabricLitmus, MessagePassingByFences) {
   every_seed<message_passing<sender::fence, receiver::fence>>({2, 3});

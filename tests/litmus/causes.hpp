@@ -10,41 +10,48 @@
 
 namespace hiris::litmus {
 
-/// All ranks but the last fail, and tell; the last is told. Nothing is mixed from two causes or two
-/// rounds, neither in a record nor in a control line.
+/// Two waves of all ranks but the last fail, and one of them tells; the last is told. Nothing is
+/// mixed from two causes or two rounds, neither in a record nor in a control line.
 struct causes_are_whole : one_block {
   static constexpr bool one_instance = true;  // of a record and a line
-  static HIRIS_DEVICE fault_cause cause_of(int rank, int round) {
-    const auto n = static_cast<std::uint32_t>(payload(round, rank));
-    return {rank, payload(round, rank), n, n, n, n, n};
+  static HIRIS_DEVICE fault_cause cause_of(int rank, int round, int wave) {
+    const int number = payload(round, 2 * rank + wave);
+    const auto n = static_cast<std::uint32_t>(number);
+    return {rank, number, n, n, n, n, n};
   }
-  static HIRIS_DEVICE bool is_whole(const program& p, const fault_record* r, int round) {
-    const int rank = platform::peer_load(&r->cause.rank);
-    const fault_cause whole = cause_of(rank, round);
-    return rank >= 0 && rank < p.ctx.size - 1 &&
-           platform::peer_load(&r->cause.peer) == whole.peer &&
+  static HIRIS_DEVICE bool is_cause(const fault_record* r, const fault_cause& whole) {
+    return platform::peer_load(&r->cause.peer) == whole.peer &&
            platform::peer_load(&r->cause.block) == whole.block &&
            platform::peer_load(&r->cause.signal) == whole.signal &&
            platform::peer_load(&r->cause.expected) == whole.expected &&
            platform::peer_load(&r->cause.seen) == whole.seen &&
            platform::peer_load(&r->cause.elapsed_ns) == whole.elapsed_ns;
   }
+  static HIRIS_DEVICE bool is_whole(const program& p, const fault_record* r, int round) {
+    const int rank = platform::peer_load(&r->cause.rank);
+    return rank >= 0 && rank < p.ctx.size - 1 &&
+           (is_cause(r, cause_of(rank, round, 0)) || is_cause(r, cause_of(rank, round, 1)));
+  }
 
-  /// Thread 0's part of a round. @return Whether what it saw is allowed.
-  static HIRIS_DEVICE bool fail(const program& p, int round) {
+  /// A thread of `wave` fails. @return Whether it was told in time, if it has to be.
+  static HIRIS_DEVICE bool fail(const program& p, int round, int wave) {
     const context& ctx = p.ctx;
     const std::uint64_t start_ns = platform::clock_ns();
-    const bool is_last = ctx.rank == ctx.size - 1;
-    while (is_last && !detail::must_end(ctx)) {
+    while (ctx.rank == ctx.size - 1 && !detail::must_end(ctx)) {
       if (platform::clock_ns() - start_ns > ctx.budget_ns) return false;
       platform::pause();
     }
-    detail::end_waits(ctx, cause_of(ctx.rank, round));
+    detail::end_waits(ctx, cause_of(ctx.rank, round, wave));
+    return true;
+  }
+  /// Whether what the rank is left with is allowed.
+  static HIRIS_DEVICE bool is_allowed(const program& p, int round) {
+    const context& ctx = p.ctx;
+    const fault_record* const line = detail::control_line(ctx, ctx.rank);
     const fault_state mine = detail::look_at(ctx.fault->state);
     if (mine == fault_state::told)
-      return is_whole(p, detail::control_line(ctx, ctx.rank), round) &&
-             platform::peer_load(&detail::control_line(ctx, ctx.rank)->cause.rank) != ctx.rank;
-    return mine == fault_state::complete && !is_last &&
+      return is_whole(p, line, round) && platform::peer_load(&line->cause.rank) != ctx.rank;
+    return mine == fault_state::complete && ctx.rank != ctx.size - 1 &&
            platform::peer_load(&ctx.fault->cause.rank) == ctx.rank && is_whole(p, ctx.fault, round);
   }
 
@@ -53,9 +60,12 @@ struct causes_are_whole : one_block {
     meeting.ctx.fault = nullptr;  // so that the barriers do not end with the waits
     std::uint64_t epoch = 0;
     for (int round = 1; round <= p.rounds; ++round) {
-      if (platform::thread_rank() == 0) forbid(p, !fail(p, round));
+      const int t = platform::thread_rank();
+      if (t == 0 || t == 64) forbid(p, !fail(p, round, t / 64));
+      platform::block_sync();
+      if (t == 0) forbid(p, !is_allowed(p, round));
       if (!next_round(meeting, epoch)) return;
-      if (platform::thread_rank() == 0) {
+      if (t == 0) {
         fault_record* const line = detail::control_line(p.ctx, p.ctx.rank);
         platform::atomic_store<order::relaxed, scope::system>(&line->state, fault_state::none);
         platform::atomic_store<order::relaxed, scope::system>(&line->ended, 0u);

@@ -9,6 +9,7 @@
 #include <initializer_list>
 
 #include "litmus/agreement.hpp"
+#include "litmus/atomics.hpp"
 #include "litmus/causes.hpp"
 #include "litmus/messages.hpp"
 #include "support/device_test.hpp"
@@ -60,6 +61,19 @@ TEST_F(Litmus, MessagePassingByBlockPeerStores) {
 }
 TEST_F(Litmus, MessagePassingByAtomics) {
   on_all<message_passing<sender::release, receiver::acquire>>({2, 3});
+}
+TEST_F(Litmus, MessagePassingByEachAtomic) {
+  on_all<passing_by<operation::add>>({2, 3});
+  on_all<passing_by<operation::sub>>({2, 3});
+  on_all<passing_by<operation::sub_number>>({2, 3});
+  on_all<passing_by<operation::inc>>({2, 3});
+  on_all<passing_by<operation::min>>({2, 3});
+  on_all<passing_by<operation::max>>({2, 3});
+  on_all<passing_by<operation::and_>>({2, 3});
+  on_all<passing_by<operation::or_>>({2, 3});
+  on_all<passing_by<operation::xor_>>({2, 3});
+  on_all<passing_by<operation::xchg>>({2, 3});
+  on_all<passing_by<operation::cas>>({2, 3});
 }
 TEST_F(Litmus, MessagePassingByFences) {
   on_all<message_passing<sender::fence, receiver::fence>>({2, 3});
