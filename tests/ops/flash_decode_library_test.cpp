@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "hiris/ops/flash_decode.hpp"
-#include "hiris/stream_barrier.hpp"
+#include "ops/copying_gather.hpp"
 #include "ops/flash_decode_case.hpp"
 #include "support/device_test.hpp"
 #include "support/errors.hpp"
@@ -18,47 +18,21 @@
 namespace {
 
 using namespace hiris;
+using test::copying_gather;
 using test::decode_case;
 using test::decode_rank;
 using test::on_ranks;
 using test::uneven;
+using test::with;
 
 using Library = test::device_test;
 constexpr flash_decode_variant bulk = flash_decode_variant::bulk_synchronous;
-
-/// An all-gather of ranks that are threads of one process.
-class copying_gather {
- public:
-  copying_gather(const world& w, symmetric_heap& heap) : world_(w), barrier_(heap) {}
-
-  void operator()(platform::stream on, const void* mine, void* all, std::size_t n_bytes) {
-    if (from_.empty()) from_ = test::gather(world_, mine);
-    barrier_.enqueue(on);
-    for (std::size_t r = 0; r < from_.size(); ++r)
-      platform::copy(static_cast<std::byte*>(all) + r * n_bytes, from_[r], n_bytes, on);
-    barrier_.enqueue(on);
-    ++calls;
-  }
-  int calls = 0;
-
- private:
-  const world& world_;
-  stream_barrier barrier_;
-  std::vector<const void*> from_;
-};
 
 decode_case small(int ranks) {
   decode_case c =
       uneven({.batch = 2, .q_heads = 34, .kv_heads = 2, .head_dim = 80, .scale = 0.2f}, ranks, 150);
   c.options.splits = 2;
   return c;
-}
-
-/// The case with the gather of a rank.
-decode_case with(const decode_case& c, copying_gather& gather) {
-  decode_case given = c;
-  given.options.all_gather = [&](auto... arguments) { gather(arguments...); };
-  return given;
 }
 
 TEST_F(Library, GivesTheBitsOfOurOwnGather) {
