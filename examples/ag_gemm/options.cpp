@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/checks.hpp"
+#include "support/step_limit.hpp"
 
 namespace ag_gemm {
 
@@ -15,6 +16,7 @@ std::optional<options> parse(int argc, char** argv, const std::vector<std::strin
   CLI::App app(
       "All-gather + GEMM over the ranks of one node: C[m,n] = [A_0 | ... | A_{W-1}] B, A sharded\n"
       "along k, B on every rank, fp32 accumulation. Prints one row a strategy.\n");
+  app.footer(example::help_of_step_limit());
   app.option_defaults()->always_capture_default();
 
   std::vector<std::string> allowed = known;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/checks.hpp"
+#include "support/step_limit.hpp"
 
 namespace flash_decode_example {
 
@@ -18,6 +19,7 @@ std::optional<options> parse(int argc, char** argv, int& exit_status) {
   CLI::App app(
       "One decode step of attention over a KV cache that is sharded along the sequence over the\n"
       "ranks of one node, fp16. Prints one row a variant.\n");
+  app.footer(example::help_of_step_limit());
   app.option_defaults()->always_capture_default();
   std::vector<std::string> allowed = variant_names();
   allowed.emplace_back("all");

@@ -20,17 +20,16 @@
 #include "hiris/bootstrap/environment.hpp"
 #include "hiris/bootstrap/launcher.hpp"
 #include "hiris/bootstrap/threads.hpp"
+#include "hiris/bootstrap/time_limit.hpp"
 #include "hiris/error.hpp"
 #include "hiris/platform/runtime.hpp"
+#include "support/step_limit.hpp"
 
 namespace example {
 
 /// Exit statuses besides 0.
 inline constexpr int wrong_result = 1;
 inline constexpr int failed = 2;
-
-/// Ranks wait this long for each other in a step, such as the computation of a large reference.
-inline constexpr std::chrono::minutes step_limit(15);
 
 /// What is to be run, and how.
 struct program {
@@ -45,6 +44,12 @@ struct program {
 
 namespace detail {
 
+/// Of the ranks that this program starts.
+inline std::chrono::milliseconds limit_of_a_step() {
+  const char* const said = std::getenv("HIRIS_TIMEOUT_S");
+  return said != nullptr && *said != '\0' ? hiris::time_limit_from_environment() : step_limit;
+}
+
 inline int run_threads(const program& p) {
   hiris::platform::reserve_hardware_queues();  // ranks of one process may share a device
   std::atomic<bool> correct{true};
@@ -53,7 +58,7 @@ inline int run_threads(const program& p) {
       [&](std::shared_ptr<hiris::bootstrap> boot) {
         if (!p.rank(std::move(boot))) correct = false;
       },
-      step_limit);
+      limit_of_a_step());
   return correct ? 0 : wrong_result;
 }
 
@@ -62,9 +67,8 @@ inline int run_processes(const program& p, int argc, char** argv) {
   launch.ranks = p.ranks;
   launch.arguments.assign(argv + 1, argv + argc);
   launch.variables = p.variables;
-  if (std::getenv("HIRIS_TIMEOUT_S") == nullptr)
-    launch.variables.push_back("HIRIS_TIMEOUT_S=" +
-                               std::to_string(std::chrono::seconds(step_limit).count()));
+  launch.variables.push_back("HIRIS_TIMEOUT_S=" +
+                             std::to_string(limit_of_a_step() / std::chrono::seconds(1)));
   const hiris::launch_outcome outcome = hiris::launch_processes(launch);
   if (!outcome.ok() && outcome.status != wrong_result)
     std::fprintf(stderr, "%s: %s\n", p.name, outcome.text.c_str());
@@ -81,9 +85,10 @@ inline int run_launched(const program& p) {
   try {
     return p.rank(hiris::join_environment()) ? 0 : wrong_result;
   } catch (const hiris::error& error) {
-    // All ranks throw what one found out: that one says so, or rank 0 if it cannot.
+    // All ranks throw what one found out: that one says so, and the lowest other if it may be gone.
     const bool mine = error.rank() < 0 || error.rank() == rank;
-    if (mine || (rank == 0 && error.code() == hiris::errc::bootstrap_failed)) throw;
+    const int witness = error.rank() == 0 ? 1 : 0;
+    if (mine || (rank == witness && error.code() == hiris::errc::bootstrap_failed)) throw;
     return failed;
   }
 }

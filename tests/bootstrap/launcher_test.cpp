@@ -73,8 +73,23 @@ TEST(Launcher, FirstFailureIsReportedAndEndsTheOthers) {
   EXPECT_LT(seconds_of([&] { outcome = launch_this_test(4); }), 20.0);
   EXPECT_EQ(outcome.rank, 2);
   EXPECT_EQ(outcome.status, 7);
-  EXPECT_NE(outcome.text.find("rank 2 ended with exit status 7"), std::string::npos)
-      << outcome.text;
+  EXPECT_EQ(outcome.text, "rank 2 ended with exit status 7; ranks 0, 1, 3 had to be ended");
+}
+
+TEST(Launcher, OfFailuresFoundAtOnceASignalComesFirst) {
+  hiris::detail::child_processes children;
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  for (const char* script : {"exit 2", "kill -9 $$", "exit 3"})
+    children.start("/bin/sh", {"sh", "-c", script}, {}, ends[1]);
+  close(ends[1]);
+  char none = 0;
+  ASSERT_EQ(read(ends[0], &none, 1), 0);  // the last of them closes the pipe when it ends
+  close(ends[0]);
+  std::this_thread::sleep_for(300ms);
+  children.poll_once();
+  EXPECT_EQ(children.outcome().rank, 1) << children.outcome().text;
+  EXPECT_EQ(children.outcome().status, 128 + SIGKILL);
 }
 
 TEST(Launcher, SignalIsNamed) {

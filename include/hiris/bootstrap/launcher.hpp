@@ -57,7 +57,7 @@ struct launch_outcome {
   /// hangs, or is stopped, is outlived by those that report it.
   int rank = -1;
   int status = 0;    ///< Its exit status; 128 + number of the signal that ended it.
-  std::string text;  ///< A sentence about it.
+  std::string text;  ///< A sentence about it, and who had to be ended.
   bool ok() const noexcept { return rank < 0; }
 };
 
@@ -133,8 +133,10 @@ class child_processes {
         std::count_if(children_.begin(), children_.end(), [](const child& c) { return !c.ended; }));
   }
 
-  /// Collects those that have ended. Keeps the first failure.
+  /// Collects those that have ended. Keeps the first failure; of those found at once, one by a
+  /// signal: the others may be its consequences.
   void poll_once() {
+    bool is_first = outcome_.ok();
     for (std::size_t r = 0; r < children_.size(); ++r) {
       child& c = children_[r];
       if (c.ended) continue;
@@ -145,11 +147,12 @@ class child_processes {
       const std::string who = "rank " + std::to_string(r);
       if (pid < 0)
         note(r, 1, who + " ended, but its status is lost: " + errno_text(errno));
-      else if (WIFSIGNALED(status))
+      else if (WIFSIGNALED(status)) {
+        if (std::exchange(is_first, false)) outcome_ = {};
         note(r, 128 + WTERMSIG(status),
              who + " was ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
                  strsignal(WTERMSIG(status)) + ")");
-      else if (WEXITSTATUS(status) == 127)
+      } else if (WEXITSTATUS(status) == 127)
         note(r, 127, who + " could not be started (exit status 127)");
       else if (WEXITSTATUS(status) != 0)
         note(r, WEXITSTATUS(status),
@@ -170,6 +173,7 @@ class child_processes {
   }
 
   const launch_outcome& outcome() const { return outcome_; }
+  void add_to_text(const std::string& more) { outcome_.text += more; }
   void note(std::size_t rank, int status, std::string text) {
     if (outcome_.ok()) outcome_ = {static_cast<int>(rank), status, std::move(text)};
   }
@@ -220,7 +224,7 @@ inline launch_outcome launch_processes(const launch_options& options) {
   listener.reset();
 
   detail::deadline end = detail::deadline_in(options.time_limit);
-  bool told_to_end = false;
+  bool told_to_end = false, killed = false;
   while (children.running() > 0) {
     children.poll_once();
     const auto now = std::chrono::steady_clock::now();
@@ -230,10 +234,15 @@ inline launch_outcome launch_processes(const launch_options& options) {
     }
     if (now >= end) {
       const std::vector<int> late = children.running_ranks();
-      if (!late.empty())
-        children.note(static_cast<std::size_t>(late.front()), 128 + SIGKILL,
-                      detail::name_ranks(late) + " did not end within " +
-                          std::to_string(options.time_limit.count()) + " ms");
+      if (!late.empty() && !std::exchange(killed, true)) {
+        const std::string who = detail::name_ranks(late);
+        if (told_to_end)
+          children.add_to_text("; " + who + " had to be ended");
+        else
+          children.note(
+              static_cast<std::size_t>(late.front()), 128 + SIGKILL,
+              who + " did not end within " + std::to_string(options.time_limit.count()) + " ms");
+      }
       children.kill_all();
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
