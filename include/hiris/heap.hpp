@@ -54,8 +54,9 @@ class symmetric_heap {
   symmetric_heap(const symmetric_heap&) = delete;
   symmetric_heap& operator=(const symmetric_heap&) = delete;
 
-  /// Closes the heap if that has not been done. Never throws. Waits for the other ranks no longer
-  /// than the limit of the bootstrap, and not at all while an exception unwinds the stack.
+  /// Closes the heap if that has not been done. Never throws. Waits for this rank's device, and for
+  /// the other ranks no longer than the limit of the bootstrap, but while an exception unwinds the
+  /// stack not at all: then kernels that run end as they would, each wait within its budget.
   ~symmetric_heap() = default;
 
   /// Ends the heap. Collective. All mappings are closed on all ranks before any memory is freed.

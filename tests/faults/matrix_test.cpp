@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -16,7 +17,9 @@
 #include <thread>
 #include <vector>
 
+#include "hiris/barrier.hpp"
 #include "hiris/heap.hpp"
+#include "hiris/launch.hpp"
 #include "hiris/stream_barrier.hpp"
 #include "support/device_test.hpp"
 #include "support/processes.hpp"
@@ -27,7 +30,7 @@ using namespace hiris;
 using namespace std::chrono_literals;
 
 enum class fault { killed, stopped, thrown, late, out_of_memory };
-enum class phase { bootstrap, attach, kernel, between_calls, shutdown };
+enum class phase { bootstrap, attach, launch, inside_kernel, between_calls, shutdown };
 
 struct cell {
   const char* name;
@@ -48,6 +51,32 @@ constexpr std::chrono::milliseconds wait_limit = 500ms;
 /// The bounds above, a second in which the channel may still tell the reason, and a busy machine.
 constexpr std::chrono::milliseconds bound = 8s;
 constexpr std::chrono::milliseconds away = 3s;  // longer than the others wait for anything
+
+/// All ranks meet, round after round: for two seconds, unless a wait ends it.
+struct many_rounds {
+  static constexpr int block_threads = 128;
+  static constexpr std::uint64_t rounds = 200;
+  static constexpr std::uint64_t round_ns = 10'000'000;
+  static constexpr std::uint64_t fault_round = 10;  // the victim fails in it or soon after
+  struct params {
+    context ctx;
+    signal_counter* signals;  // [size]
+    std::uint64_t* round;     // tells this rank's host
+    std::uint64_t late_ns;    // how much longer this rank takes for the round of the fault
+  };
+  struct shared {};
+
+  static HIRIS_DEVICE void run(const params& p, shared&) {
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      if (platform::thread_rank() == 0)
+        platform::atomic_store<order::relaxed, scope::system>(p.round, round);
+      const std::uint64_t busy_ns = round_ns + (round == fault_round ? p.late_ns : 0);
+      const std::uint64_t begun_ns = platform::clock_ns();
+      while (platform::clock_ns() - begun_ns < busy_ns) platform::pause();
+      if (block_barrier(p.ctx, p.signals, round + 1) != wait_status::ok) return;
+    }
+  }
+};
 
 /// Stops this process, and lets it go on after `away`.
 void stop_for_a_while() {
@@ -91,11 +120,12 @@ class rank_program {
     symmetric_heap heap(w, {.data_bytes = 1 << 20,
                             .signals = 64,
                             .wait_budget = is_patient_ ? 10 * bound : wait_limit});
-    stream_barrier barrier(heap);
     const platform::owned_stream stream;
+    if (cell_.when == phase::inside_kernel) meet_for_long(w, heap, stream);
+    stream_barrier barrier(heap);
     barrier.enqueue(stream);
     heap.synchronize(stream);
-    enter(phase::kernel);
+    enter(phase::launch);
     barrier.enqueue(stream);
     heap.synchronize(stream);
     enter(phase::between_calls);
@@ -109,6 +139,26 @@ class rank_program {
   std::chrono::steady_clock::time_point begun() const { return begun_; }
 
  private:
+  /// The victim fails while its kernel and those of the others are in the midst of their rounds.
+  void meet_for_long(const world& w, symmetric_heap& heap, platform::stream stream) {
+    const auto signals = heap.allocate_signals(w.size());
+    round_ = platform::device_buffer<std::uint64_t>(1, platform::memory_kind::host);
+    load_kernels<many_rounds>(w);
+    const bool is_late = is_victim_ && cell_.what == fault::late;
+    launch_resident<many_rounds>(
+        w, stream, 1,
+        {heap.device_context(), signals.data(), round_.data(),
+         is_late ? static_cast<std::uint64_t>(std::chrono::nanoseconds(away).count()) : 0});
+    if (is_victim_) {
+      const std::atomic_ref<std::uint64_t> round(*round_.data());
+      while (round < many_rounds::fault_round && !platform::is_idle(stream))
+        std::this_thread::sleep_for(1ms);
+      EXPECT_FALSE(platform::is_idle(stream)) << "no kernel to fail in, after round " << round;
+    }
+    enter(phase::inside_kernel);
+    heap.synchronize(stream);
+  }
+
   void enter(phase now) {
     if (now != cell_.when) return;
     begun_ = std::chrono::steady_clock::now();
@@ -123,7 +173,7 @@ class rank_program {
       case fault::thrown:
         throw users_error();
       case fault::late:
-        std::this_thread::sleep_for(away);
+        if (now != phase::inside_kernel) std::this_thread::sleep_for(away);  // there the kernel is
         break;
       case fault::out_of_memory:
         memory_ = take_all_memory(device_);
@@ -136,6 +186,7 @@ class rank_program {
   int device_ = 0;
   std::chrono::steady_clock::time_point begun_{};
   std::vector<platform::device_buffer<char>> memory_;
+  platform::device_buffer<std::uint64_t> round_;  // outlives the heap, and so the kernel
 };
 
 /// What the error of a rank that did nothing wrong must say.
@@ -149,7 +200,8 @@ void expect_told(const cell& c, int rank, const error& e) {
     EXPECT_EQ(e.code(), errc::out_of_memory) << text;
     EXPECT_EQ(e.rank(), c.victim) << text;
     says("need ");
-  } else if (c.when == phase::kernel) {
+  } else if (c.when == phase::launch || (c.when == phase::inside_kernel &&
+                                         c.what != fault::thrown)) {  // that kernel ends well
     // the first cause is that of the survivor that is not patient, on both
     EXPECT_EQ(e.code(), errc::timed_out) << text;
     const int first = c.victim == 0 ? 1 : 0;
@@ -230,8 +282,8 @@ TEST_P(FaultMatrix, OthersAreToldInTimeAndGoOn) {
 }
 
 std::vector<cell> cells() {
-  constexpr phase phases[] = {phase::bootstrap, phase::attach, phase::kernel, phase::between_calls,
-                              phase::shutdown};
+  constexpr phase phases[] = {phase::bootstrap,     phase::attach,        phase::launch,
+                              phase::inside_kernel, phase::between_calls, phase::shutdown};
   std::vector<cell> all;
   for (const phase p : phases) {
     all.push_back({"killed", fault::killed, p, true, 1});
@@ -252,7 +304,8 @@ std::vector<cell> cells() {
 }
 
 std::string name_of(const ::testing::TestParamInfo<cell>& info) {
-  constexpr const char* phases[] = {"bootstrap", "attach", "kernel", "between_calls", "shutdown"};
+  constexpr const char* phases[] = {"bootstrap",     "attach",        "launch",
+                                    "inside_kernel", "between_calls", "shutdown"};
   return std::string(info.param.name) + "_at_" + phases[static_cast<int>(info.param.when)] +
          (info.param.processes ? "_processes" : "_threads");
 }

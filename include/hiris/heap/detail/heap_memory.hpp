@@ -63,7 +63,10 @@ class heap_memory {
   /// blocks found, and nobody can be thrown at, goes to stderr.
   ~heap_memory() {
     try {
-      if (std::uncaught_exceptions() <= exceptions_) close();
+      if (std::uncaught_exceptions() <= exceptions_)
+        close();
+      else
+        finish_work();  // kernels still use what is unmapped and freed next
     } catch (const error& e) {
       if (e.code() == errc::corrupted) std::fprintf(stderr, "%s\n", e.what());
     } catch (...) {  // a rank is gone; what can be released is
@@ -81,10 +84,7 @@ class heap_memory {
     if (!is_open_) return;
     is_open_ = false;
     try {
-      {
-        const platform::device_guard guard(world_.device());
-        platform::synchronize_device();
-      }
+      finish_work();
       world_.barrier("close of the heap: work has ended");
       inspect_blocks("at the close of the heap");
       unmap();
@@ -218,6 +218,10 @@ class heap_memory {
     return make_offer(world_, mine->base(), mine->bytes(), proof, &mine);
   }
 
+  void finish_work() const {
+    const platform::device_guard guard(world_.device());
+    platform::synchronize_device();
+  }
   void unmap() noexcept {
     data_map_ = {};
     signal_map_ = {};
