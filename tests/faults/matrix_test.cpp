@@ -200,8 +200,9 @@ void expect_told(const cell& c, int rank, const error& e) {
     EXPECT_EQ(e.code(), errc::out_of_memory) << text;
     EXPECT_EQ(e.rank(), c.victim) << text;
     says("need ");
-  } else if (c.when == phase::launch || (c.when == phase::inside_kernel &&
-                                         c.what != fault::thrown)) {  // that kernel ends well
+  } else if (c.when == phase::launch ||
+             // the heap of a rank that is thrown out lets its kernel end, and those of the others
+             (c.when == phase::inside_kernel && c.what != fault::thrown)) {
     // the first cause is that of the survivor that is not patient, on both
     EXPECT_EQ(e.code(), errc::timed_out) << text;
     const int first = c.victim == 0 ? 1 : 0;
