@@ -49,7 +49,7 @@ class rank_runner {
       const std::string reason = op_type::why_not(problem_of(options_, options_.kv_len));
       if (!reason.empty()) throw hiris::error(hiris::errc::invalid_argument, world_.rank(), reason);
     });
-    operands_.emplace(world_, options_);
+    world_.collectively("operands", [&] { operands_.emplace(world_, options_); });
     if (options_.verify) operands_->compute_reference();
     world_.barrier("operands");
     const std::string device = example::kind_of_device(world_);

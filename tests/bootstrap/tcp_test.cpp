@@ -127,7 +127,8 @@ TEST(Tcp, WrongTokenIsRefusedAndTheOthersAreTold) {
                        [&] { connect_tcp(o); });
         } else {
           expect_error(errc::bootstrap_failed, 1,
-                       {"rank 1 did not come", "1 connections were refused", "HIRIS_TOKEN"},
+                       {"rank 1 did not come", "1 connection was refused because it does not hold",
+                        "HIRIS_TOKEN"},
                        [&] { connect_tcp(o); });
         }
       },
@@ -200,6 +201,15 @@ TEST(Tcp, DifferentSizesAreToldToAll) {
   run_tcp_threads(3, [&](tcp_options o) {
     if (o.rank == 2) o.size = 4;
     expect_error(errc::bootstrap_failed, 2, {"rank 2", "4 ranks", "rank 0 of 3"},
+                 [&] { connect_tcp(o); });
+  });
+}
+
+TEST(Tcp, LateRanksAreToldThatRankZeroKnowsOfFewer) {
+  run_tcp_threads(4, [&](tcp_options o) {
+    if (o.rank == 0) o.size = 2;
+    if (o.rank == 1 || o.rank == 2) std::this_thread::sleep_for(300ms);
+    expect_error(errc::bootstrap_failed, 3, {"rank 3", "4 ranks", "rank 0 of 2"},
                  [&] { connect_tcp(o); });
   });
 }

@@ -303,6 +303,22 @@ TEST(FabricDeathTest, APlainAccessToGuardedMemoryIsTold) {
   EXPECT_DEATH(write_guarded(true), "plain_kernel, block 0.*plain access to guarded memory");
 }
 
+/// Two workgroups write the same place. Ends the process.
+[[noreturn]] void race_and_exit(bool take, int status) {
+  const pf::device_buffer<int> memory(64);
+  const pf::owned_stream stream;
+  pf::launch<plain_kernel>(stream, 2, {memory.data(), false});
+  stream.synchronize();
+  if (take) pf::cpu::the_fabric().take_races();
+  std::exit(status);
+}
+TEST(FabricDeathTest, RacesThatNobodyTookAreAnExitStatus) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(race_and_exit(false, 0), testing::ExitedWithCode(66), "there were races");
+  EXPECT_EXIT(race_and_exit(true, 0), testing::ExitedWithCode(0), "race: ");
+  EXPECT_EXIT(race_and_exit(false, 3), testing::ExitedWithCode(3), "race: ");
+}
+
 TEST(Fabric, ABufferIsFreeOnlyWhenItsReaderSaysSo) {
   expect_found<way::pushed, flaw::acknowledgement>("pushed without acknowledgement");
   expect_found<way::pulled, flaw::acknowledgement>("pulled without acknowledgement");

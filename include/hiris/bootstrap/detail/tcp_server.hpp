@@ -129,7 +129,7 @@ class tcp_server {
   }
 
   /// Whether the job failed while ranks connected: those still to come would find nobody.
-  bool late_ranks_are_to_be_told() const { return !welcomed_ && proved_ < parts_.size - 1; }
+  bool late_ranks_are_to_be_told() const { return !welcomed_ && proved_ < most_ranks_ - 1; }
   deadline late_end(deadline end) const { return std::min(end + late_limit, admission_end_); }
 
   bool still_sending() const {
@@ -156,7 +156,9 @@ class tcp_server {
       std::string text = describe_absence("connecting", late, parts_.time_limit);
       if (refused_ > 0)
         text += "; " + std::to_string(refused_) +
-                " connections were refused because they do not hold the token (HIRIS_TOKEN)";
+                (refused_ == 1 ? " connection was refused because it does"
+                               : " connections were refused because they do") +
+                " not hold the token (HIRIS_TOKEN)";
       break_all(late.front(), text);
     }
     if (const auto late = meetings_.expired(now)) break_all(late->rank, late->text);
@@ -243,6 +245,8 @@ class tcp_server {
     }
     queue(c, bytes_of(answer{wire_magic, 1, mac("server")}));
     ++proved_;
+    most_ranks_ =
+        std::max(most_ranks_, static_cast<int>(std::min<std::uint32_t>(p.size, 1u << 30)));
     const std::string who = "step 'connecting': rank " + std::to_string(p.rank);
     const int rank = static_cast<int>(std::min<std::uint32_t>(p.rank, 1u << 30));
     const std::vector<int> still_absent = absent();
@@ -353,8 +357,9 @@ class tcp_server {
   bool broken_ = false;
   int culprit_ = -1;
   std::string cause_;
-  int refused_ = 0;  ///< Connections that did not hold the token.
-  int proved_ = 0;   ///< Connections that did.
+  int refused_ = 0;               ///< Connections that did not hold the token.
+  int proved_ = 0;                ///< Connections that did.
+  int most_ranks_ = parts_.size;  ///< The most that any of them was told of.
   std::thread thread_;
 };
 

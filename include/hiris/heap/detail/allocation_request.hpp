@@ -39,11 +39,11 @@ struct allocation_request {
   std::array<char, 48> type;    ///< Name of the type as the compiler has it, cut to fit.
   std::array<char, 16> memory;  ///< "data", "signals" or "registered".
 
+  static constexpr std::uint64_t most_bytes = std::numeric_limits<std::uint64_t>::max();
+  bool overflows() const { return static_cast<std::uint64_t>(n_elems) > most_bytes / elem_bytes; }
   /// Bytes of the block, or the largest number if that overflows.
   std::uint64_t bytes() const {
-    const auto n = static_cast<std::uint64_t>(n_elems);
-    constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
-    return n > most / elem_bytes ? most : n * elem_bytes;
+    return overflows() ? most_bytes : static_cast<std::uint64_t>(n_elems) * elem_bytes;
   }
   bool same_shape(const allocation_request& other) const {
     return n_elems == other.n_elems && elem_bytes == other.elem_bytes &&
@@ -98,7 +98,7 @@ inline void judge_requests(const std::vector<allocation_request>& all) {
   for (std::size_t r = 1; r < all.size(); ++r)
     if (!all[r].same_shape(all[0]))
       throw error(errc::mismatch, static_cast<int>(r),
-                  "it asks for " + all[r].text() + ", but rank 0 " + all[0].text() +
+                  "it asks for " + all[r].text() + ", but rank 0 for " + all[0].text() +
                       "; the call must be the same on all ranks");
 }
 
@@ -140,7 +140,7 @@ inline void exchange_retired(const world& w, block_ledger& ledger,
 /// Cost     one all-gather on the host, a second if any rank has freed something.
 ///
 /// @throws errc::invalid_argument, errc::mismatch, errc::out_of_memory: the same on every rank,
-///         and no block is taken.
+///         with the lowest that it holds for, and no block is taken.
 inline std::uint64_t allocate_collectively(const world& w, block_ledger& ledger,
                                            allocation_request mine) {
   std::vector<std::uint64_t> untold = ledger.untold();
@@ -148,10 +148,11 @@ inline std::uint64_t allocate_collectively(const world& w, block_ledger& ledger,
   exchange_retired(w, ledger, agree_on_request(w, mine, "symmetric allocation"), std::move(untold));
   if (const auto at = ledger.allocate(mine.bytes(), mine.alignment, mine.text())) return *at;
   const heap_use have = ledger.use();
-  throw error(errc::out_of_memory, -1,
-              "the symmetric heap needs " + std::to_string(mine.bytes()) + " bytes for " +
-                  mine.text() + ", but has " + std::to_string(have.free_bytes) + " free of " +
-                  std::to_string(have.total_bytes) + ", the largest free block of " +
+  throw error(errc::out_of_memory, 0,
+              "the symmetric heap of every rank needs " +
+                  (mine.overflows() ? "2^64 or more" : std::to_string(mine.bytes())) +
+                  " bytes for " + mine.text() + ", but has " + std::to_string(have.free_bytes) +
+                  " free of " + std::to_string(have.total_bytes) + ", the largest free block of " +
                   std::to_string(have.largest_free_bytes) + " bytes");
 }
 

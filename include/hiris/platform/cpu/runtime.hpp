@@ -6,12 +6,14 @@
 ///     resolve(stream)                       // null is the current device's default stream
 ///
 /// The devices are made at first use and never destroyed, so that static objects may still free
-/// their memory; their threads end in an atexit handler. A child of fork() has no devices: it has
+/// their memory; their threads end in a handler of exit(). A child of fork() has no devices: it has
 /// to exec, or to fork before the first use, as with a GPU.
 #pragma once
 
 #include <pthread.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -27,6 +29,9 @@ namespace hiris::platform::cpu {
 
 /// The device that calls of this thread go to.
 inline constinit thread_local int current_device = 0;
+
+/// Exit status of a program with races that nobody took, as under the thread sanitizer.
+inline constexpr int status_of_races = 66;
 
 class device_set {
  public:
@@ -60,6 +65,15 @@ class device_set {
     if (fabric_enabled()) the_turns().stop();
     for (const auto& device : devices_) device->stop();
   }
+  /// The process ends. If it would say that all is well, but there are races that nobody took, it
+  /// does not.
+  void end(int status) {
+    stop();
+    if (status != 0 || !fabric_enabled() || the_fabric().take_races().empty()) return;
+    std::fprintf(stderr, "hiris emulator: there were races: exit status %d\n", status_of_races);
+    std::fflush(nullptr);
+    ::_exit(status_of_races);
+  }
 
  private:
   struct flag : std::atomic<bool> {
@@ -80,7 +94,7 @@ class device_set {
 namespace detail {
 inline device_set*& devices_pointer() {
   static device_set* devices = [] {
-    std::atexit([] { devices_pointer()->stop(); });
+    ::on_exit([](int status, void*) { devices_pointer()->end(status); }, nullptr);
     ::pthread_atfork(nullptr, nullptr, [] { devices_pointer() = new device_set(0); });
     return new device_set(the_options().devices);
   }();
