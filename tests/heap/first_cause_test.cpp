@@ -108,7 +108,7 @@ TEST_F(FirstCause, OfATeamIsToldToTheTeamOnly) {
   on_ranks(6, [](const world& w) {
     symmetric_heap heap(w, {.data_bytes = 1 << 16,
                             .signals = 64,
-                            .wait_budget = w.rank() == 4 ? 100ms : one_in_a_hurry::long_budget});
+                            .wait_budget = w.rank() == 4 ? 100ms : one_in_a_hurry::long_budget()});
     const world team = w.split(w.rank() % 2, w.rank());
     stream_barrier of_team(heap, team);
     const platform::owned_stream stream;

@@ -15,6 +15,7 @@
 #include "support/device_test.hpp"
 #include "support/errors.hpp"
 #include "support/first_cause.hpp"
+#include "support/patience.hpp"
 
 namespace {
 
@@ -145,8 +146,9 @@ TEST_F(Errors, PointersAreCheckedAtEveryCall) {
 TEST_F(Errors, APeerThatNeverCallsEndsInATimeOutAndADeadOp) {
   for (strategy s : test::all_strategies)
     on_ranks(3, [&](const world& w) {
-      symmetric_heap heap(
-          w, {.data_bytes = 1 << 20, .signals = 64, .wait_budget = std::chrono::milliseconds(50)});
+      symmetric_heap heap(w, {.data_bytes = 1 << 20,
+                              .signals = 64,
+                              .wait_budget = test::patiently(std::chrono::milliseconds(50))});
       gemm_rank<float16> mine(w, heap, {20, 300, {16, 8, 24}}, s);
       mine.fill_a(0);
       if (w.rank() != 1) {

@@ -16,6 +16,7 @@
 #include "support/device_test.hpp"
 #include "support/errors.hpp"
 #include "support/first_cause.hpp"
+#include "support/patience.hpp"
 
 namespace {
 
@@ -186,9 +187,9 @@ TEST_F(Errors, APeerThatNeverCallsEndsInATimeOutAndADeadOp) {
   for (const bool deterministic : {true, false})
     for (const flash_decode_variant v : test::all_variants)
       on_ranks(3, [&](const world& w) {
-        symmetric_heap heap(
-            w,
-            {.data_bytes = 1 << 20, .signals = 128, .wait_budget = std::chrono::milliseconds(50)});
+        symmetric_heap heap(w, {.data_bytes = 1 << 20,
+                                .signals = 128,
+                                .wait_budget = test::patiently(std::chrono::milliseconds(50))});
         decode_case mine_is = c;
         mine_is.problem.deterministic = deterministic;
         decode_rank<float16> mine(w, heap, mine_is, v);

@@ -18,6 +18,7 @@
 #include "hiris/error.hpp"
 #include "hiris/world.hpp"
 #include "support/device_test.hpp"
+#include "support/patience.hpp"
 
 namespace hiris::test {
 
@@ -25,13 +26,15 @@ struct one_in_a_hurry {
   /// @param size Ranks, at least 2.
   explicit one_in_a_hurry(int size) : silent(1), first(size == 2 ? 0 : size - 1) {}
 
-  static constexpr std::chrono::milliseconds short_budget{100};
-  static constexpr std::chrono::milliseconds long_budget{120'000};
+  static std::chrono::milliseconds short_budget() {
+    return patiently(std::chrono::milliseconds(100));
+  }
+  static std::chrono::milliseconds long_budget() { return patiently(std::chrono::seconds(120)); }
   /// A busy machine; far below the long budget.
-  static constexpr std::chrono::milliseconds soon{40'000};
+  static std::chrono::milliseconds soon() { return patiently(std::chrono::seconds(40)); }
 
   std::chrono::milliseconds budget(int rank) const {
-    return rank == first ? short_budget : long_budget;
+    return rank == first ? short_budget() : long_budget();
   }
 
   /// Collective.
@@ -56,7 +59,7 @@ struct one_in_a_hurry {
         EXPECT_NE(at, std::string::npos) << text;
         if (at != std::string::npos) text.copy(cause.data(), cause.size() - 1, at);
       }
-      EXPECT_LT(std::chrono::steady_clock::now() - start, soon);
+      EXPECT_LT(std::chrono::steady_clock::now() - start, soon());
     }
     const auto causes = gather(w, cause);
     for (int r = 0; r < w.size(); ++r)
