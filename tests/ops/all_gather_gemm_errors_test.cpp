@@ -98,12 +98,11 @@ TEST_F(Errors, AHeapThatIsTooSmallSaysNeedAndHave) {
   on_ranks(2, [&](const world& w) {
     symmetric_heap heap(w, {.data_bytes = 1 << 16, .signals = 4});
     const all_gather_gemm_problem big{1000, 8, {400, 400}};
-    expect_error(errc::out_of_memory, any_rank, {"65536"},
-                 [&] { op_type op(heap, big, strategy::push); });
+    expect_error(errc::out_of_memory, 0, {"65536"}, [&] { op_type op(heap, big, strategy::push); });
     EXPECT_NE(op_type::why_not(heap, big, strategy::push).find("65536"), std::string::npos);
     // Two ranks need 2 acknowledgements, 2 barrier signals and a tile each.
     const all_gather_gemm_problem small{4, 8, {16, 8}};
-    expect_error(errc::out_of_memory, any_rank, {"signal"},
+    expect_error(errc::out_of_memory, 0, {"signal"},
                  [&] { op_type op(heap, small, strategy::push); });
     EXPECT_NE(op_type::why_not(heap, small, strategy::push).find("6 signals"), std::string::npos);
     EXPECT_EQ(heap.data_use().free_bytes + heap.data_use().waiting_bytes,
