@@ -227,7 +227,8 @@ class symmetric_heap {
   /// tells the peers, whose waits end, too; while no kernel of this rank waits, nobody is told.
   ///
   /// Caller   host, any thread.
-  /// Cost     none for kernels; a wait looks every few hundred polls.
+  /// Cost     none for kernels; a wait looks every few hundred polls. One that runs out before
+  ///          it looks is recorded as that.
   void abort() {
     require_open();
     detail::record_abort(*memory_.fault());
