@@ -57,13 +57,12 @@ if((HIRIS_PLATFORM STREQUAL amd AND NOT EXISTS /dev/kfd) OR
   set(HIRIS_HAS_DEVICE OFF)
 endif()
 
-set(HIRIS_TEST_PATIENCE 1 CACHE STRING "Multiplies the time limits of tests, for a sanitizer; also in the environment")
+set(HIRIS_TEST_PATIENCE 1 CACHE STRING "Multiplies the time limits of tests, for a sanitizer")
 
 # hiris_add_test(name timeout_s command...): a ctest that needs a device. Without one it shows up as
 # "Not Run (Disabled)". Tests that share GPUs run one after the other.
 function(hiris_add_test name timeout_s)
   add_test(NAME ${name} COMMAND ${ARGN})
-  math(EXPR timeout_s "${timeout_s} * ${HIRIS_TEST_PATIENCE}")
   math(EXPR timeout_s "${timeout_s} * ${HIRIS_TEST_PATIENCE}")
   set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout_s})
   if(NOT HIRIS_HAS_DEVICE)
