@@ -62,7 +62,7 @@ struct flash_decode_kernel {
     score_scale scale;
     std::uint64_t* split_done;  ///< [groups] splits completed, over all calls.
     float* split_records;       ///< [groups, splits, record_floats]
-    decode_report* report;
+    decode_report report;
   };
   struct shared {
     platform::vec16 q[std::size_t{decode_rows * HeadDim / 8}];

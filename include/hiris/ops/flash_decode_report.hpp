@@ -7,7 +7,7 @@
 /// there counts as zero. The first such find is reported.
 ///
 ///     report_bad_input(p.report, decode_fault::length, b, length, p.max_kv_len);   // device
-///     throw_if_reported(*report, rank);                                            // host
+///     throw_if_reported(*report.found, rank);                                      // host
 #pragma once
 
 #include <atomic>
@@ -24,36 +24,48 @@ namespace hiris {
 /// What is wrong.
 enum class decode_fault : std::int32_t { length, page };
 
-/// One an op, in host memory that the device writes.
-struct decode_report {
-  std::uint32_t state;    ///< 0 none, 1 being written, 2 complete.
+/// A find, in host memory. The device and the host each have a count that only they write: what
+/// reads and writes in one operation there need not be atomic to the host.
+struct decode_find {
+  std::uint64_t written;  ///< Finds that the device has written here, over all calls.
+  std::uint64_t taken;    ///< Of these the host has thrown so many; the next may be written then.
   std::int32_t what;      ///< A decode_fault.
   std::int32_t sequence;  ///< Number in the batch.
   std::int32_t value;     ///< The length or page that was given.
   std::int32_t most;      ///< The largest that was allowed.
 };
 
+/// Where the kernels of an op report to.
+struct decode_report {
+  decode_find* found;      ///< Host memory that the device writes.
+  std::uint64_t* claimed;  ///< Device memory: finds that a thread has claimed to write.
+};
+
 /// Leaves a find in the report, unless there is one. Caller: a thread.
-HIRIS_DEVICE void report_bad_input(decode_report* report, decode_fault what, int sequence,
+HIRIS_DEVICE void report_bad_input(const decode_report& report, decode_fault what, int sequence,
                                    int value, int most) {
   constexpr auto relaxed = order::relaxed;
   constexpr auto system = scope::system;
-  if (platform::atomic_compare_exchange<relaxed, system>(&report->state, 0u, 1u) != 0u) return;
-  platform::atomic_store<relaxed, system>(&report->what, static_cast<std::int32_t>(what));
-  platform::atomic_store<relaxed, system>(&report->sequence, sequence);
-  platform::atomic_store<relaxed, system>(&report->value, value);
-  platform::atomic_store<relaxed, system>(&report->most, most);
-  platform::atomic_store<order::release, system>(&report->state, 2u);
+  decode_find* const to = report.found;
+  const std::uint64_t taken = platform::atomic_load<relaxed, system>(&to->taken);
+  if (platform::atomic_compare_exchange<relaxed, scope::agent>(report.claimed, taken, taken + 1) !=
+      taken)
+    return;
+  platform::atomic_store<relaxed, system>(&to->what, static_cast<std::int32_t>(what));
+  platform::atomic_store<relaxed, system>(&to->sequence, sequence);
+  platform::atomic_store<relaxed, system>(&to->value, value);
+  platform::atomic_store<relaxed, system>(&to->most, most);
+  platform::atomic_store<order::release, system>(&to->written, taken + 1);
 }
 
 /// Throws errc::invalid_argument if a kernel has reported something, and forgets it.
 ///
 /// Caller   host.
-inline void throw_if_reported(decode_report& report, int rank) {
-  const std::atomic_ref<std::uint32_t> state(report.state);
-  if (state.load(std::memory_order_acquire) != 2) return;
-  const decode_report found = report;
-  state.store(0, std::memory_order_release);
+inline void throw_if_reported(decode_find& report, int rank) {
+  const std::uint64_t written = std::atomic_ref(report.written).load(std::memory_order_acquire);
+  if (written == report.taken) return;
+  const decode_find found = report;
+  std::atomic_ref(report.taken).store(written, std::memory_order_release);
   const std::string sequence = " of sequence " + std::to_string(found.sequence);
   throw error(errc::invalid_argument, rank,
               (found.what == static_cast<std::int32_t>(decode_fault::length)
