@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <functional>
 #include <string>
 #include <vector>
@@ -54,7 +55,12 @@ inline seed_range seeds(std::uint64_t otherwise) {
 inline void for_each_seed(std::uint64_t otherwise, const std::function<void(std::uint64_t)>& body) {
   const seed_range range = seeds(otherwise);
   for (std::uint64_t seed = range.first; seed < range.first + range.count; ++seed) {
-    body(seed);
+    std::fprintf(stderr, "seed %llu\n", static_cast<unsigned long long>(seed));  // if it dies now
+    try {
+      body(seed);
+    } catch (const std::exception& e) {
+      ADD_FAILURE() << "thrown: " << e.what();
+    }
     if (!testing::Test::HasFailure()) continue;
     const testing::TestInfo* info = testing::UnitTest::GetInstance()->current_test_info();
     std::printf("failed with seed %llu; again: HIRIS_TEST_SEEDS=%llu:1 %s --gtest_filter=%s.%s\n",
