@@ -43,12 +43,14 @@ inline constexpr int sc0_sc1 = 17;                     // cache policy; `glc scc
 
 /// Calls `access(buffer, offset)` for every lane, once a region, with the buffer the same for all
 /// lanes of a call. The mask of lanes makes the progress of the loop plain to the compiler, which
-/// may otherwise take it for granted that the first round serves all.
+/// may otherwise take it for granted that the first round serves all. The offset is kept in a
+/// vector register: one set in the loop may lie where a load puts its result, and wait for it.
 template <class Access>
 HIRIS_DEVICE void for_each_region(const void* p, Access access) {
   const std::uint64_t address = reinterpret_cast<std::uint64_t>(p);
   const int mine = static_cast<int>(address >> region_bits);
-  const int offset = static_cast<int>(address & ((std::uint64_t{1} << region_bits) - 1));
+  int offset = static_cast<int>(address & ((std::uint64_t{1} << region_bits) - 1));
+  asm volatile("" : "+v"(offset));
   std::uint64_t todo = __builtin_amdgcn_ballot_w64(true);
   do {
     const int region = __builtin_amdgcn_readlane(mine, __builtin_ctzll(todo));
@@ -77,6 +79,8 @@ template <class T>
 HIRIS_DEVICE T peer_load(const T* p) {
   if constexpr (sizeof(T) == 16) {
     amd::words4 words;
+    // Some value. An unset one is that of the load before, copied, so that loads take turns.
+    asm volatile("" : "=v"(words));
     amd::for_each_region(p, [&words](auto buffer, int offset) {
       words = __builtin_amdgcn_raw_buffer_load_b128(buffer, offset, 0, amd::sc0_sc1);
     });
