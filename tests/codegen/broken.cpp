@@ -124,6 +124,16 @@ KERNEL breaks_acquires_once__two(const signal_counter* s, std::uint64_t target, 
   ::fence<order::acquire>();
   out[thread()] += inbox[thread() + 256];
 }
+KERNEL breaks_writes_back_and_acquires_once__two(signal_counter* s, std::uint64_t target) {
+  for (int peer = 1; peer < 3; ++peer)  // one after the other, and unrolled
+    platform::atomic_fetch_add<order::release, scope::system>(&s[peer].arrivals, std::uint64_t{1});
+  spin<order::relaxed>(s, target);
+  ::fence<order::acquire>();
+}
+KERNEL breaks_writes_back_and_acquires_once__none(signal_counter* s, std::uint64_t target) {
+  platform::atomic_fetch_add<order::release, scope::system>(&s[1].arrivals, std::uint64_t{1});
+  spin<order::relaxed>(s, target);
+}
 KERNEL breaks_acquires_before_use(const signal_counter* s, std::uint64_t target, const float* inbox,
                                   float* out) {
   spin<order::relaxed>(s, target);
@@ -144,6 +154,14 @@ KERNEL breaks_no_scalar_load_after_acquire(const signal_counter* s, std::uint64_
   spin<order::relaxed>(s, target);
   ::fence<order::acquire>();
   out[thread()] = inbox[3];  // "never written while this kernel runs"
+}
+KERNEL breaks_no_scalar_load_after_acquire__within_a_device(const signal_counter* s,
+                                                            std::uint64_t target,
+                                                            const float* __restrict__ inbox,
+                                                            float* __restrict__ out, int at) {
+  spin<order::relaxed, scope::agent>(s, target);
+  platform::fence<order::acquire, scope::agent>();
+  out[thread()] = inbox[at];
 }
 
 // ---- bulk

@@ -38,17 +38,16 @@ class Target(primitives.Target):
         return None if best >= 4 else f"only {best} 16-byte loads in flight"
 
 
-primitives.ALWAYS = ["no_flat", "no_scratch", "spills"]
-primitives.RULES = {}
+ALWAYS = primitives.ALWAYS + ["spills", "no_scalar_load_after_acquire"]
+RULES = {}
 for element in ("fp16", "bf16"):
     for head_dim in (64, 128, 192, 256):
         makes = ["multiplies", "loads_together"]
-        primitives.RULES[f"attend_{element}_{head_dim}"] = makes
-        primitives.RULES[f"fused_{element}_{head_dim}"] = makes + ["wide"]
+        RULES[f"attend_{element}_{head_dim}"] = makes
+        RULES[f"fused_{element}_{head_dim}"] = makes + ["wide"]
     for policy in ("bulk", "gathered", "awaited"):
-        primitives.RULES[f"combine_{element}_{policy}"] = []
-        primitives.RULES[f"gather_{policy}"] = ["wide"]
-primitives.Target = Target
+        RULES[f"combine_{element}_{policy}"] = []
+        RULES[f"gather_{policy}"] = ["wide"]
 
 if __name__ == "__main__":
-    sys.exit(primitives.main())
+    sys.exit(primitives.main(Target, RULES, ALWAYS))

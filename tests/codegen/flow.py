@@ -79,18 +79,6 @@ class Kernel:
         """All matches that can be executed again after themselves, without an `unless` between."""
         return [self.code[i] for i in self.find(matches) if i in self.after([i], unless)]
 
-    def argument_registers(self):
-        """The scalar register pairs that hold the address of the kernel's arguments."""
-        p = self.properties
-        first = 4 * p.get("user_sgpr_private_segment_buffer", 0) + 2 * p.get(
-            "user_sgpr_dispatch_ptr", 0) + 2 * p.get("user_sgpr_queue_ptr", 0)
-        pairs = {f"s[{first}:{first + 1}]"}
-        for x in self.code:  # copies of it
-            move = re.match(r"s_mov_b64 (s\[\d+:\d+\]), (s\[\d+:\d+\])$", x.text)
-            if move and move.group(2) in pairs:
-                pairs.add(move.group(1))
-        return pairs
-
 
 def link(code, labels):
     for i, x in enumerate(code):

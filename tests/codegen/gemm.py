@@ -93,11 +93,10 @@ class Target(primitives.Target):
 
 
 MAIN_LOOP = ["multiplies_in_loop", "wide_fragments", "wide_loads", "wide_commits",
-             "no_acquire_in_spin"]
-primitives.RULES = {name: MAIN_LOOP for name in (
+             "no_acquire_in_spin", "no_scalar_load_after_acquire"]
+RULES = {name: MAIN_LOOP for name in (
     "gemm_pull_square", "gemm_push_square", "gemm_push_fused_square", "gemm_bulk_large",
     "gemm_push_row_major_square", "gemm_push_row_major_skinny")}
-primitives.Target = Target
 
 if __name__ == "__main__":
-    sys.exit(primitives.main())
+    sys.exit(primitives.main(Target, RULES))

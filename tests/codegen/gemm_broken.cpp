@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels that each break one rule of gemm.py: breaks_<rule>. Do not learn from them.
+// Kernels that each break one rule that gemm.py adds: breaks_<rule>. Do not learn from them.
 #include "hiris/platform/device.hpp"
 #include "hiris/platform/launch.hpp"
 #include "hiris/platform/mma.hpp"
@@ -31,15 +31,6 @@ HIRIS_DEVICE void put(const atom::c_fragment& c, float* out) {
 
 }  // namespace
 
-KERNEL breaks_no_flat(float** table, float value) {
-  float* volatile hidden = table[pf::thread_rank()];
-  *hidden = value;
-}
-KERNEL breaks_no_scratch(float* out, const float* in, int n) {
-  float local[64];
-  for (int i = 0; i < n; ++i) local[(i * 7 + pf::thread_rank()) % 64] = in[i];
-  out[pf::thread_rank()] = local[n % 64];
-}
 KERNEL breaks_multiplies_in_loop(const float* a, float* c, int n) {
   float sum = 0;
   for (int k = 0; k < n; ++k) sum += a[k] * a[k + pf::thread_rank()];

@@ -57,28 +57,6 @@ KERNEL mma_bf16_32(const pf::vec16* a, const pf::vec16* b, float* c, int n) {
   multiply<bfloat16, 32>(a, b, c, n);
 }
 
-// ---- system scope
-KERNEL load_relaxed(const std::uint32_t* p, std::uint32_t* out) {
-  pf::store_global(out, pf::atomic_load<order::relaxed, scope::system>(p));
-}
-KERNEL load_acquire(const std::uint32_t* p, std::uint32_t* out) {
-  pf::store_global(out, pf::atomic_load<order::acquire, scope::system>(p));
-}
-KERNEL store_relaxed(std::uint32_t* p) { pf::atomic_store<order::relaxed, scope::system>(p, 1u); }
-KERNEL store_release(std::uint32_t* p) { pf::atomic_store<order::release, scope::system>(p, 1u); }
-KERNEL exchange_acq_rel(std::uint64_t* p, std::uint64_t* out) {
-  pf::store_global(out, pf::atomic_exchange<order::acq_rel, scope::system>(p, std::uint64_t{7}));
-}
-KERNEL add_release(std::uint64_t* p) {
-  pf::atomic_fetch_add<order::release, scope::system>(p, std::uint64_t{1});
-}
-KERNEL add_float(float* p, float v) { pf::atomic_fetch_add<order::relaxed, scope::system>(p, v); }
-KERNEL max_float(float* p, float v) { pf::atomic_fetch_max<order::relaxed, scope::system>(p, v); }
-KERNEL fence_release(std::uint32_t* p) {  // this wave has nothing on its way; others may
-  pf::fence<order::release, scope::system>();
-  pf::atomic_store<order::relaxed, scope::system>(p, 1u);
-}
-
 // ---- 16-byte peer accesses: lanes of one wave may write to different peers
 KERNEL peer_copy(pf::vec16* const* to, const pf::vec16* const* from) {
   pf::peer_store(to[pf::lane_rank() % 8] + pf::lane_rank(),

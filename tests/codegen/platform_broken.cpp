@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels that each break one rule of platform.py: breaks_<rule>. Do not learn from them.
+// Kernels that each break one rule that platform.py adds: breaks_<rule>. Do not learn from them.
 #include "hiris/platform/device.hpp"
 #include "hiris/platform/launch.hpp"
 
@@ -8,15 +8,6 @@ namespace pf = hiris::platform;
 
 #define KERNEL extern "C" __global__ __launch_bounds__(256) void
 
-KERNEL breaks_no_flat(float** table, float value) {
-  float* volatile hidden = table[pf::thread_rank()];
-  *hidden = value;
-}
-KERNEL breaks_no_scratch(float* out, const float* in, int n) {
-  float local[64];
-  for (int i = 0; i < n; ++i) local[(i * 7 + pf::thread_rank()) % 64] = in[i];
-  out[pf::thread_rank()] = local[n % 64];
-}
 KERNEL breaks_matrix_instructions(const float* a, float* c) {  // plain arithmetic
   for (int k = 0; k < 64; ++k) c[pf::thread_rank()] += a[k] * a[k + 64];
 }
@@ -28,19 +19,6 @@ KERNEL breaks_wide_workgroup_memory(const float* a, float* c) {
   s.x[pf::thread_rank()] = a[pf::thread_rank()];
   pf::block_sync();
   c[pf::thread_rank()] = s.x[255 - pf::thread_rank()];
-}
-KERNEL breaks_system_scope(const std::uint32_t* p, std::uint32_t* out) {
-  pf::store_global(out, pf::atomic_load<order::relaxed, scope::workgroup>(p));
-}
-KERNEL breaks_release_waits(std::uint32_t* p) {  // clang leaves the wait out: nothing of its own
-  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "");
-  pf::atomic_store<order::relaxed, scope::system>(p, 1u);
-}
-KERNEL breaks_acquire_invalidates(const std::uint32_t* p, std::uint32_t* out) {
-  pf::store_global(out, pf::atomic_load<order::relaxed, scope::system>(p));
-}
-KERNEL breaks_native_add(float* p, float v) {  // not atomic at all
-  pf::store_global(p, pf::load_global(p) + v);
 }
 KERNEL breaks_passes_caches(pf::vec16* to, const pf::vec16* from) {
   pf::store_global(to + pf::lane_rank(), pf::load_global(from + pf::lane_rank()));

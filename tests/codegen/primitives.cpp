@@ -43,10 +43,41 @@ KERNEL thread_plain_notify(context ctx, float* mine, float value, signal_counter
   notify(ctx, s, to);
 }
 
-// ---- bulk
-KERNEL block_get_bulk(context ctx, float* mine, const float* theirs, int from, std::uint64_t n) {
-  block_get(ctx, mine, theirs, from, n);
+// Relaxed, and looked up before: a look-up would wait for the stores by the way.
+KERNEL thread_quiet(context ctx, double* inbox, double value, std::uint64_t* flag, int to) {
+  std::uint64_t* const theirs = ctx.on(to, flag);
+  store(ctx, inbox, value, to);
+  quiet();
+  platform::publish_add<scope::system>(theirs, 1);
 }
+KERNEL wave_quiet(context ctx, double* inbox, double value, std::uint64_t* flag, int to) {
+  std::uint64_t* const theirs = ctx.on(to, flag);
+  store(ctx, inbox + platform::thread_rank(), value, to);
+  hiris::wave_quiet();
+  if (platform::lane_rank() == 0) platform::publish_add<scope::system>(theirs, 1);
+}
+KERNEL block_quiet(context ctx, double* inbox, double value, std::uint64_t* flag, int to) {
+  std::uint64_t* const theirs = ctx.on(to, flag);
+  store(ctx, inbox + platform::thread_rank(), value, to);
+  hiris::block_quiet();
+  if (platform::thread_rank() == 0) platform::publish_add<scope::system>(theirs, 1);
+}
+
+// ---- bulk
+#define BULK(name, ...)                                                            \
+  KERNEL bulk_##name(context ctx, float* to_ptr, const float* from_ptr, int other, \
+                     std::uint64_t n) {                                            \
+    name(ctx, to_ptr, from_ptr, other, __VA_OPT__(__VA_ARGS__, ) n);               \
+  }
+BULK(get)
+BULK(wave_get)
+BULK(block_get)
+BULK(put)
+BULK(wave_put)
+BULK(block_put)
+BULK(copy, ctx.rank)
+BULK(wave_copy, ctx.rank)
+BULK(block_copy, ctx.rank)
 
 // ---- receivers
 KERNEL block_wait_consume(context ctx, const signal_counter* s, std::uint64_t target,
@@ -72,11 +103,6 @@ KERNEL barrier_exchange(context ctx, signal_counter* s, std::uint64_t epoch, flo
   if (block_barrier(ctx, s, epoch) != wait_status::ok) return;
   mine[platform::thread_rank() + 256] =
       platform::load_global(theirs + 255 - platform::thread_rank());
-}
-
-// ---- atomics
-KERNEL atomic_ticket(context ctx, int* counter, int* out, int to) {
-  out[platform::thread_rank()] = atomic_add<order::acq_rel>(ctx, counter, 1, to);
 }
 
 // ---- every width of a peer access
@@ -105,4 +131,8 @@ KERNEL load_widths(context ctx, const std::uint8_t* a, const std::uint16_t* b, c
   const int t = platform::thread_rank();
   out[t] = load(ctx, a + t, from) + load(ctx, b + t, from) + load(ctx, c + t, from) +
            load(ctx, d + t, from);
+}
+KERNEL load16(context ctx, const platform::vec16* in, platform::vec16* out, int from) {
+  const int t = platform::thread_rank();
+  platform::store_global(out + t, load(ctx, in + t, from));
 }

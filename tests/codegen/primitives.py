@@ -13,6 +13,7 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import arguments  # noqa: E402
 import flow  # noqa: E402
 
 
@@ -72,6 +73,10 @@ class Target:
         """One invalidate at system scope."""
         return x.name == "buffer_invl2" if self.is_90a else (x.name == "buffer_inv" and
                                                              x.has("sc0", "sc1"))
+
+    def is_invalidate(self, x):
+        """An invalidate at any scope."""
+        return re.match(r"buffer_(inv|wbinv)", x.name) is not None
 
     def is_write_back(self, x):
         return x.name == "buffer_wbl2" and (self.is_90a or x.has("sc0", "sc1"))
@@ -161,7 +166,7 @@ class Target:
 
     def no_acquire_in_spin(self, k):
         """Invalidates are not repeated."""
-        bad = k.in_cycle(lambda x: re.match(r"buffer_(inv|wbinv)", x.name))
+        bad = k.in_cycle(self.is_invalidate)
         return f"{bad[0]} in a loop" if bad else None
 
     def acquires_once(self, k):
@@ -173,6 +178,16 @@ class Target:
             return f"{len(found)} acquires, not 1"
         bad = k.reaches(lambda x: x is k.code[found[0]], self.is_acquire)
         return f"{k.code[bad[1]]} comes again" if bad else None
+
+    def writes_back_and_acquires_once(self, k):
+        """There is one write-back and one acquire, apart from those of a wait that fails."""
+        backs = [i for i in k.find(self.is_write_back)
+                 if k.reaches(None, lambda x: x is k.code[i], unless=self.is_claim)]
+        acquires = [i for i in k.find(self.is_acquire)
+                    if k.reaches(lambda x: x is k.code[i], "exit", unless=self.is_claim)]
+        if len(backs) == len(acquires) == 1:
+            return None
+        return f"{len(backs)} write-backs and {len(acquires)} acquires"
 
     def acquires_before_use(self, k):
         """Nothing of the inbox (plain 32-bit loads) is read before the acquire."""
@@ -186,16 +201,14 @@ class Target:
         return f"from {k.code[bad[0]]} to {k.code[bad[1]]} no acquire" if bad else None
 
     def no_scalar_load_after_acquire(self, k):
-        """The scalar cache is not invalidated: only the arguments may come through it."""
-        own = k.argument_registers()
-
-        def scalar(x):
-            if not x.name.startswith(("s_load", "s_buffer_load")):
-                return False
-            return x.operands.split(", ")[1] not in own
-
-        bad = k.reaches(self.is_acquire, scalar)
-        return f"{k.code[bad[1]]} after {k.code[bad[0]]}" if bad else None
+        """No acquire refreshes the scalar cache: only the arguments may come through it after one."""
+        holds = arguments.followed(k)
+        for i in sorted(k.after(k.find(self.is_invalidate))):
+            x = k.code[i]
+            if x.name.startswith(("s_load", "s_buffer_load")) and not holds(
+                    i, x.operands.split(", ")[1]):
+                return f"{x} after an acquire"
+        return None
 
     def wide(self, k):
         """The bulk moves in 16-byte accesses."""
@@ -206,16 +219,22 @@ class Target:
         return None
 
     def four_in_flight(self, k):
-        """Four 16-byte loads leave before anything is waited for or stored."""
-        stop = re.compile(r"(global|buffer)_store|s_barrier")
-        best = run = 0
-        for x in k.code:
-            if re.match(r"(global|buffer)_load_dwordx4", x.name):
-                run += 1
-            elif stop.match(x.name) or self.is_drain(x):
-                run = 0
-            best = max(best, run)
-        return None if best >= 4 else f"only {best} 16-byte loads in flight"
+        """Four 16-byte loads are under way at once: no store and no wait for one of them between."""
+        def stops(x):
+            wait = re.search(r"vmcnt\((\d+)\)", x.operands)
+            return self.is_store(x) or self.is_barrier(x) or bool(wait and int(wait.group(1)) < 3)
+
+        loads = k.find(lambda x: re.match(r"(global|buffer)_load_dwordx4", x.name))
+        behind = {i: k.after([i], unless=stops).intersection(loads) for i in loads}
+
+        def most(chain):
+            if len(chain) == 4:
+                return 4
+            return max((most(chain + [j]) for j in behind[chain[-1]] if j not in chain),
+                       default=len(chain))
+
+        best = max((most([i]) for i in loads), default=0)
+        return None if best == 4 else f"only {best} 16-byte loads in flight"
 
     def read_past_caches(self, k):
         """Loads of a peer's memory do not hit what this device has cached."""
@@ -235,41 +254,47 @@ BULK = ["wide", "four_in_flight"]
 
 RULES = {
     "block_put_notify": CHEAP + BLOCK + BULK,
-    "block_copy_notify": CHEAP + BLOCK + ["wide", "read_past_caches"],
+    "block_copy_notify": CHEAP + BLOCK + BULK + ["read_past_caches"],
     "block_store_notify": CHEAP + BLOCK,
     "block_store1_notify": CHEAP + BLOCK,
     "block_store2_notify": CHEAP + BLOCK,
     "block_store4_notify": CHEAP + BLOCK,
     "block_store16_notify": CHEAP + BLOCK,
     "load_widths": ["read_past_caches"],
+    "load16": ["read_past_caches"],
     "block_plain_notify": FULL + BLOCK + ["written_back_once"],
     "wave_put_notify": CHEAP + BULK,
     "thread_store_notify": CHEAP,
     "thread_plain_notify": FULL,
-    "block_get_bulk": ["wide", "read_past_caches"],
+    "thread_quiet": CHEAP,
+    "wave_quiet": CHEAP,
+    "block_quiet": CHEAP + BLOCK,
     "block_wait_consume": WAIT + ["acquires_before_barrier"],
     "thread_wait_consume": WAIT + ["acquires_before_use"],
     "block_wait_pull": WAIT + ["acquires_before_barrier"],
     "barrier_exchange": ["drained_before_barrier", "drained_before_signal",
                          "barrier_before_signal", "written_back_before_signal",
-                         "polls_at_system_scope", "acquires_before_barrier",
-                         "no_scalar_load_after_acquire"],
-    "atomic_ticket": [],
+                         "writes_back_and_acquires_once", "polls_at_system_scope",
+                         "acquires_before_barrier", "no_scalar_load_after_acquire"],
 }
+for form in ("", "wave_", "block_"):
+    RULES[f"bulk_{form}get"] = BULK + ["read_past_caches"]
+    RULES[f"bulk_{form}put"] = BULK + ["written_through"]
+    RULES[f"bulk_{form}copy"] = BULK + ["read_past_caches", "written_through"]
 
 
-def check_kept(target, kernels):
-    failures = [f"{name}: the kernel is missing" for name in RULES if name not in kernels]
-    failures += [f"{name}: has no rules" for name in kernels if name not in RULES]
+def check_kept(target, rules, always, kernels):
+    failures = [f"{name}: the kernel is missing" for name in rules if name not in kernels]
+    failures += [f"{name}: has no rules" for name in kernels if name not in rules]
     for name, kernel in kernels.items():
-        for rule in ALWAYS + RULES.get(name, []):
+        for rule in always + rules.get(name, []):
             said = getattr(target, rule)(kernel)
             if said:
                 failures.append(f"{name}: {rule}: {said}")
     return failures
 
 
-def check_broken(target, kernels, verbose):
+def check_broken(target, needed, kernels, verbose):
     """A kernel breaks_<rule>[__<how>] must be refused by that rule."""
     failures, shown = [], set()
     for name, kernel in kernels.items():
@@ -280,22 +305,34 @@ def check_broken(target, kernels, verbose):
         elif verbose:
             print(f"{name}: {said}")
         shown.add(rule)
-    needed = {rule for rules in RULES.values() for rule in rules} | set(ALWAYS)
     failures += [f"no kernel shows that {rule} can fail" for rule in sorted(needed - shown)]
     return failures
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+def all_of(rules, always):
+    return {rule for some in rules.values() for rule in some} | set(always)
+
+
+def main(kind=Target, rules=None, always=None):
+    """Checks by the rules of `kind`; what it inherits broken.cpp shows."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("arch", choices=["gfx90a", "gfx942", "gfx950"])
     parser.add_argument("assembly")
     parser.add_argument("--broken", action="store_true")
     parser.add_argument("--verbose", action="store_true", help="what each rule says of its kernel")
     options = parser.parse_args()
     kernels = flow.read(options.assembly)
-    target = Target(options.arch)
-    failures = (check_broken(target, kernels, options.verbose) if options.broken else
-                check_kept(target, kernels))
+    target = kind(options.arch)
+    rules = RULES if rules is None else rules
+    always = ALWAYS if always is None else always
+    if options.broken:
+        needed = all_of(rules, always)
+        if kind is not Target:
+            needed -= {rule for rule in all_of(RULES, ALWAYS)
+                       if getattr(kind, rule) is getattr(Target, rule)}
+        failures = check_broken(target, needed, kernels, options.verbose)
+    else:
+        failures = check_kept(target, rules, always, kernels)
     for failure in failures:
         print(f"{options.arch}: {failure}")
     print(f"{options.arch}: {len(kernels)} kernels, {len(failures)} failures")
