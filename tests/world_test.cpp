@@ -6,15 +6,17 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "hiris/bootstrap/threads.hpp"
 #include "hiris/platform/runtime_device.hpp"
+#include "support/altered_channel.hpp"
 #include "support/errors.hpp"
 #include "support/ranks.hpp"
 
@@ -188,38 +190,31 @@ TEST(World, NoDeviceIsToldToAll) {
   EXPECT_TRUE(outcome.ok()) << outcome.text;
 }
 
-/// A channel on which the last rank's bytes arrive changed, once a step.
-class channel_with_a_stranger final : public hiris::bootstrap {
- public:
-  channel_with_a_stranger(channel real, std::string step)
-      : real_(std::move(real)), step_(std::move(step)) {}
-  int rank() const noexcept override { return real_->rank(); }
-  int size() const noexcept override { return real_->size(); }
-  void all_gather(const void* mine, void* all, std::size_t bytes, std::string_view step) override {
-    real_->all_gather(mine, all, bytes, step);
-    if (step == step_) static_cast<char*>(all)[bytes * static_cast<std::size_t>(size() - 1)] = '?';
-  }
-  void barrier(std::string_view step) override { real_->barrier(step); }
-  std::unique_ptr<hiris::bootstrap> split(int color, int key, std::string_view step) override {
-    return real_->split(color, key, step);
-  }
-
- private:
-  const channel real_;
-  const std::string step_;
-};
-
-TEST(World, RanksOnAnotherHostAreRefused) {
+/// What rank 2 of 3 says of itself, as all ranks hear it, makes the world throw there.
+void expect_refused(const std::function<void(hiris::peer_info&)>& alter, errc code,
+                    const std::vector<std::string>& words) {
   std::atomic<int> told = 0;
   run_ranks(3, [&](channel boot) {
-    static_assert(offsetof(hiris::peer_info, host) == 0);
-    const auto stranger =
-        std::make_shared<channel_with_a_stranger>(boot, "exchange of hosts and devices");
-    expect_error(errc::unsupported, 2, {"host ?", "rank 0 on", "one host"},
-                 [&] { world w(stranger, 0); });
+    const auto changed =
+        hiris::test::altered<hiris::peer_info>(boot, "exchange of hosts and devices", 2, alter);
+    expect_error(code, 2, words, [&] { world w(changed, 0); });
     ++told;
   });
   EXPECT_EQ(told, 3);
+}
+
+TEST(World, RanksOnAnotherHostAreRefused) {
+  expect_refused([](hiris::peer_info& p) { p.host[0] = '?'; }, errc::unsupported,
+                 {"host ?", "rank 0 on", "one host"});
+}
+
+TEST(World, WhatNoRankSaysOfItselfIsRefused) {
+  expect_refused(
+      [](hiris::peer_info& p) { p.host.fill('h'); }, errc::mismatch,
+      {"step 'exchange of hosts and devices'",
+       std::string(sizeof hiris::peer_info::host, 'h') + "'", "a text that ends within its field"});
+  expect_refused([](hiris::peer_info& p) { p.device = -7; }, errc::mismatch,
+                 {"device -7", "0 or more"});
 }
 
 TEST(World, NullBootstrap) {

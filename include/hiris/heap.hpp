@@ -269,7 +269,8 @@ class symmetric_heap {
   }
   const window* team_table(const world& team, detail::team_windows& tables,
                            const detail::peer_map& map) const {
-    const std::vector<int> members = detail::members_of(team, memory_.id(), world_.rank());
+    const std::vector<int> members =
+        detail::members_of(team, memory_.id(), world_.rank(), world_.size());
     return team.collectively("windows of a team", [&] {
       return tables.of(members, [&] { return memory_.make_windows(map, members); });
     });

@@ -24,6 +24,7 @@
 
 #include "hiris/bootstrap/bootstrap.hpp"
 #include "hiris/bootstrap/detail/outcome.hpp"
+#include "hiris/bootstrap/detail/received.hpp"
 #include "hiris/bootstrap/detail/text.hpp"
 #include "hiris/error.hpp"
 #include "hiris/platform/names.hpp"
@@ -54,7 +55,17 @@ class world {
       return info;
     });
     peers_.resize(static_cast<std::size_t>(size()));
-    boot_->all_gather(&mine, peers_.data(), sizeof mine, "exchange of hosts and devices");
+    constexpr const char* step = "exchange of hosts and devices";
+    boot_->all_gather(&mine, peers_.data(), sizeof mine, step);
+    for (int r = 0; r < size(); ++r) {
+      if (!detail::is_text(peer(r).host))
+        throw detail::told_wrongly(r, step,
+                                   "'" + detail::received_text(peer(r).host) + "' as its host",
+                                   "a text that ends within its field");
+      if (peer(r).device < 0)
+        throw detail::told_wrongly(r, step, "device " + std::to_string(peer(r).device),
+                                   "0 or more");
+    }
     for (int r = 1; r < size(); ++r)
       if (!peers_[static_cast<std::size_t>(r)].same_host(peers_[0]))
         throw error(errc::unsupported, r,

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -49,7 +50,10 @@ void call(test::fuzz_bytes& input) {
   for (int i = 0; i < 3; ++i) {
     std::vector<char> all(mine.size() * static_cast<std::size_t>(ranks));
     try {
-      line.exchange(kind, 0, "fuzz", mine, all.data(), ranks);
+      line.exchange(kind, 0, "fuzz", mine, all.data(), ranks - 1, ranks);
+      test::require(
+          std::string(all.end() - static_cast<std::ptrdiff_t>(mine.size()), all.end()) == mine,
+          "what this rank sent has come back");
     } catch (const error& e) {
       test::require(*e.what() != '\0', "an error has a text");
     }

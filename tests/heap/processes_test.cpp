@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The heap over ranks that are processes, and over ranks that are partly threads of one.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "hiris/order.hpp"
 #include "hiris/platform/device.hpp"
 #include "hiris/platform/launch.hpp"
+#include "support/altered_channel.hpp"
 #include "support/device_test.hpp"
 #include "support/errors.hpp"
 #include "support/processes.hpp"
@@ -110,7 +113,8 @@ TEST_F(Processes, ASwappedHandleIsFoundOut) {
     const auto mine =
         std::make_shared<memory_segment>(w.device(), 5000, hiris::platform::memory_kind::data);
     const auto proof = write_proof(mine->base(), 5000, stream);
-    auto offers = exchange_offers(w, make_offer(w, mine->base(), 5000, proof, &mine), "segment");
+    const own_offer offer(w, mine->base(), 5000, proof, mine);
+    auto offers = exchange_offers(w, offer.told(), "segment");
     const auto right = offers;
     if (w.rank() == 2) std::swap(offers[0].handle, offers[1].handle);
     expect_error(errc::mapping_failed, 2, {"segment of rank 0", "nonce"},
@@ -120,6 +124,15 @@ TEST_F(Processes, ASwappedHandleIsFoundOut) {
     if (w.rank() == 1) offers[2].handle.offset += 8;
     expect_error(errc::mapping_failed, 1, {"segment of rank 2", "nonce"},
                  [&] { peer_map(w, offers, stream, "segment"); });
+    for (const std::uint64_t far : {std::uint64_t{1} << 30, ~std::uint64_t{4999}}) {  // one wraps
+      offers = right;
+      if (w.rank() == 1) offers[2].handle.offset = far;
+      expect_error(
+          errc::mapping_failed, 1,
+          {"segment of rank 2", "5000 bytes at offset " + std::to_string(far), "allowed is what"},
+          [&] { peer_map(w, offers, stream, "segment"); });
+      EXPECT_EQ(ipc_cache::of_process().size(), 0u);
+    }
     offers = right;
     if (w.rank() == 1) offers[0].handle.bytes.fill(std::byte{0x5a});
     expect_error(errc::mapping_failed, 1, {"segment of rank 0"},
@@ -128,6 +141,25 @@ TEST_F(Processes, ASwappedHandleIsFoundOut) {
     EXPECT_NO_THROW(peer_map(w, right, stream, "segment"));
     w.barrier("unmapped");
     EXPECT_FALSE(hiris::platform::has_last_error());
+  });
+}
+
+// It has told no handle then, and no rank takes its word for the process that it is in.
+TEST_F(Processes, APeerThatPassesForOneOfThisProcessIsNotMapped) {
+  hiris::test::in_processes({.processes = 2}, [](const hiris::tcp_options& o) {
+    const auto boot = hiris::connect_tcp(o);
+    const int other = 1 - o.rank;
+    const auto liars = hiris::test::altered<hiris::peer_info>(
+        boot, "exchange of hosts and devices", other, [](hiris::peer_info& p) {
+          p.process = getpid();
+          p.process_nonce = hiris::detail::process_nonce();
+        });
+    const world w(liars);
+    EXPECT_TRUE(w.peer(other).same_process(w.peer(o.rank)));
+    expect_error(errc::mapping_failed, 0, {"data segment of rank 1", "hipIpcOpenMemHandle"},
+                 [&] { symmetric_heap heap(w, small); });
+    EXPECT_FALSE(hiris::platform::has_last_error());
+    boot->barrier("the end");
   });
 }
 

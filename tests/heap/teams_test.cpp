@@ -2,14 +2,19 @@
 // Contexts of sub-teams: the kernel counts ranks of the team, and reaches members only.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "hiris/heap.hpp"
 #include "hiris/order.hpp"
 #include "hiris/platform/device.hpp"
 #include "hiris/platform/launch.hpp"
+#include "support/altered_channel.hpp"
 #include "support/device_test.hpp"
 #include "support/errors.hpp"
 
@@ -92,6 +97,23 @@ TEST_F(Teams, AWorldOfOtherHeapsIsRefused) {
                  [&] { own.device_context(w); });
     EXPECT_EQ(own.device_context(half).size, 2);
   });
+}
+
+TEST_F(Teams, ARankThatTheHeapDoesNotHaveIsRefused) {
+  struct told {  // as detail::members_of() tells it
+    std::array<std::byte, 16> heap_id;
+    std::int32_t heap_rank;
+  };
+  for (const std::int32_t wrong : {-1, 0, 3, 1 << 30})  // 0 is rank 0 of the team
+    hiris::run_ranks(3, [&](std::shared_ptr<hiris::bootstrap> boot) {
+      const world w(hiris::test::altered<told>(std::move(boot), "context of a team", 1,
+                                               [&](told& t) { t.heap_rank = wrong; }));
+      symmetric_heap heap(w, small);
+      const world team = w.split(0, 0);
+      expect_error(errc::mismatch, 1,
+                   {"it is rank " + std::to_string(wrong) + " of the heap", "0 to 2, each once"},
+                   [&] { heap.device_context(team); });
+    });
 }
 
 }  // namespace

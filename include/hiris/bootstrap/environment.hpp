@@ -124,14 +124,13 @@ inline environment read_environment() {
               "no launcher has set rank and size; allowed are " + names);
 }
 
-/// Joins the ranks that the launcher started. Collective; returns once all have come.
+namespace detail {
+
+/// How to join the ranks of `e`, which are several.
 ///
-/// Caller  host. The channel lives as long as rank 0's end of it: end a job with a barrier.
-/// @throws as read_environment and connect_tcp; errc::invalid_argument naming a variable that is
-///         missing (HIRIS_TOKEN, HIRIS_PORT, HIRIS_ADDR) or malformed.
-inline std::shared_ptr<bootstrap> join_environment() {
-  const environment e = read_environment();
-  if (e.size == 1) return thread_group(1, e.time_limit).join(0);
+/// @throws errc::invalid_argument naming a variable that is missing (HIRIS_TOKEN, HIRIS_PORT,
+///         HIRIS_ADDR) or malformed.
+inline tcp_options read_meeting_point(const environment& e) {
   tcp_options options;
   options.rank = e.rank;
   options.size = e.size;
@@ -174,7 +173,20 @@ inline std::shared_ptr<bootstrap> join_environment() {
       options.listener = inherited;
     }
   }
-  return connect_tcp(options);
+  return options;
+}
+
+}  // namespace detail
+
+/// Joins the ranks that the launcher started. Collective; returns once all have come.
+///
+/// Caller  host. The channel lives as long as rank 0's end of it: end a job with a barrier.
+/// @throws as read_environment and connect_tcp; errc::invalid_argument naming a variable that is
+///         missing (HIRIS_TOKEN, HIRIS_PORT, HIRIS_ADDR) or malformed.
+inline std::shared_ptr<bootstrap> join_environment() {
+  const environment e = read_environment();
+  if (e.size == 1) return thread_group(1, e.time_limit).join(0);
+  return connect_tcp(detail::read_meeting_point(e));
 }
 
 }  // namespace hiris

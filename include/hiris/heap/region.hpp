@@ -78,14 +78,14 @@ inline std::unique_ptr<region_mapping> map_region(const world& w, const heap_mem
     if (std::exchange(written, false)) restore_ends(base, bytes, before, memory.stream());
   };
   try {
-    const memory_offer mine = w.collectively("registration of a region", [&] {
+    const own_offer mine = w.collectively("registration of a region", [&] {
       const platform::device_guard guard(w.device());
       require_device_memory(w, base, bytes);
       before = read_proof(base, bytes, memory.stream());
       written = true;
-      return make_offer(w, base, bytes, write_proof(base, bytes, memory.stream()));
+      return own_offer(w, base, bytes, write_proof(base, bytes, memory.stream()));
     });
-    mapping->peers = peer_map(w, exchange_offers(w, mine, what), memory.stream(), what);
+    mapping->peers = peer_map(w, exchange_offers(w, mine.told(), what), memory.stream(), what);
     w.collectively("windows of a region", [&] {
       mapping->windows = memory.make_windows(mapping->peers, all_ranks(w));
       restore();

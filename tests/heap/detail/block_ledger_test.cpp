@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <random>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -82,6 +83,22 @@ TEST(BlockLedger, HandlesMayEndOnAnyThread) {
   other.join();
   ledger.absorb({ledger.untold()}, 0);
   EXPECT_EQ(ledger.use().free_bytes, 1u << 20);
+}
+
+TEST(BlockLedger, WhatARankCannotBeDoneWithIsFound) {
+  block_ledger ledger(1000, 3);
+  const std::uint64_t a = *ledger.allocate(100, 1), b = *ledger.allocate(100, 1);
+  const auto wrong = [&](const std::vector<std::vector<std::uint64_t>>& told) {
+    const auto found = ledger.first_wrong(told);
+    return found ? std::make_pair(found->rank, found->offset) : std::make_pair(-1, 0ul);
+  };
+  EXPECT_EQ(wrong({{a}, {b, a}, {}}).first, -1);
+  EXPECT_EQ(wrong({{a}, {b, b + 1}, {}}), std::make_pair(1, b + 1));  // no block begins there
+  EXPECT_EQ(wrong({{a}, {b}, {a, b, a}}), std::make_pair(2, a));      // twice at once
+  ledger.absorb({{}, {a}, {}}, 0);
+  EXPECT_EQ(wrong({{a}, {a}, {}}), std::make_pair(1, a));  // twice in turn
+  EXPECT_EQ(wrong({{a}, {}, {a}}).first, -1);
+  EXPECT_EQ(ledger.use().blocks, 2u);  // looking has changed nothing
 }
 
 }  // namespace

@@ -4,7 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,9 +20,9 @@ namespace {
 using hiris::errc;
 using hiris::world;
 using hiris::detail::exchange_offers;
-using hiris::detail::make_offer;
 using hiris::detail::memory_offer;
 using hiris::detail::memory_segment;
+using hiris::detail::own_offer;
 using hiris::detail::peer_map;
 using hiris::detail::write_proof;
 using hiris::test::expect_error;
@@ -34,10 +38,12 @@ struct fixture {
       : mine(std::make_shared<memory_segment>(w.device(), bytes,
                                               hiris::platform::memory_kind::data)) {
     const auto proof = write_proof(mine->base(), bytes, stream);
-    offers = exchange_offers(w, make_offer(w, mine->base(), bytes, proof, &mine), "test segment");
+    offer = own_offer(w, mine->base(), bytes, proof, mine);
+    offers = exchange_offers(w, offer.told(), "test segment");
   }
   hiris::platform::owned_stream stream;
   std::shared_ptr<memory_segment> mine;
+  own_offer offer;
   std::vector<memory_offer> offers;
 };
 
@@ -51,37 +57,37 @@ TEST_F(PeerMap, RightOffersAreMapped) {
   });
 }
 
-TEST_F(PeerMap, SwappedMemoryIsFoundOutOnEveryRank) {
-  on_ranks(3, [](const world& w) {
+/// Rank `on` of `n` hears something else of the segment of rank `of` than the others do.
+void expect_refused(int n, int on, int of, const std::vector<std::string>& words,
+                    const std::function<void(std::vector<memory_offer>&)>& alter) {
+  on_ranks(n, [&](const world& w) {
     fixture f(w);
-    if (w.rank() == 2) {
-      std::swap(f.offers[0].base, f.offers[1].base);
-      std::swap(f.offers[0].handle, f.offers[1].handle);
-    }
-    expect_error(errc::mapping_failed, 2, {"test segment of rank 0", "nonce"},
+    if (w.rank() == on) alter(f.offers);
+    std::vector<std::string> all = words;
+    all.push_back("test segment of rank " + std::to_string(of));
+    expect_error(errc::mapping_failed, on, all,
                  [&] { peer_map(w, f.offers, f.stream, "test segment"); });
   });
+  EXPECT_EQ(hiris::detail::memory_list::of_process().size(), 0u);
 }
 
-TEST_F(PeerMap, AnotherOffsetIsFoundOut) {
-  on_ranks(2, [](const world& w) {
-    fixture f(w);
-    if (w.rank() == 0) {
-      f.offers[1].base += 16;
-      f.offers[1].handle.offset += 16;
-    }
-    expect_error(errc::mapping_failed, 0, {"test segment of rank 1"},
-                 [&] { peer_map(w, f.offers, f.stream, "test segment"); });
-  });
+TEST_F(PeerMap, MemoryThatProvesNothingIsFoundOutOnEveryRank) {
+  expect_refused(3, 2, 0, {"nonce"}, [](auto& o) { o[0].proof.tail[3] ^= std::byte{1}; });
+}
+
+TEST_F(PeerMap, TheKeyOfAnotherRankIsFoundOut) {
+  expect_refused(3, 2, 0, {"the key of 5000 bytes of rank 1", "its own"},
+                 [](auto& o) { std::swap(o[0], o[1]); });
+}
+
+TEST_F(PeerMap, AKeyThatThisProcessDoesNotListIsNoMemoryOfIt) {
+  expect_refused(2, 0, 1, {"hipIpcOpenMemHandle"}, [](auto& o) { o[1].key.fill(std::byte{7}); });
 }
 
 TEST_F(PeerMap, AnotherSizeIsFoundOut) {
-  on_ranks(2, [](const world& w) {
-    fixture f(w);
-    if (w.rank() == 1) f.offers[0].bytes -= 1;
-    expect_error(errc::mapping_failed, 1, {"test segment of rank 0"},
-                 [&] { peer_map(w, f.offers, f.stream, "test segment"); });
-  });
+  for (const std::uint64_t wrong : {std::uint64_t{0}, bytes - 1, bytes + 1, ~std::uint64_t{0}})
+    expect_refused(2, 1, 0, {"it offers " + std::to_string(wrong) + " bytes", "5000"},
+                   [&](auto& o) { o[0].bytes = wrong; });
 }
 
 TEST_F(PeerMap, ASegmentOutlivesItsOwnersHandle) {
@@ -89,6 +95,7 @@ TEST_F(PeerMap, ASegmentOutlivesItsOwnersHandle) {
     fixture f(w);
     const peer_map map(w, f.offers, f.stream, "test segment");
     f.mine.reset();
+    f.offer = {};
     w.barrier("owners have let go");
     for (int r = 0; r < w.size(); ++r)
       EXPECT_EQ(hiris::detail::read_proof(map.base(r), bytes, f.stream),

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "hiris/bootstrap/bootstrap.hpp"
+#include "hiris/bootstrap/detail/received.hpp"
 #include "hiris/bootstrap/detail/team.hpp"
 #include "hiris/error.hpp"
 
@@ -90,7 +91,7 @@ class mpi_line {
     verdicts[me].rank = -1;
     round(team, verdicts.data(), sizeof(verdict), step);
     for (const verdict& v : verdicts)
-      if (v.rank >= 0) break_with(step, v.rank, v.text.data());
+      if (v.rank >= 0) break_with(step, v.rank, received_text(v.text));
 
     for (std::size_t r = 1; r < n; ++r)
       if (arrivals[r] != arrivals[0])
@@ -156,7 +157,7 @@ class mpi_line {
     return a;
   }
   static call call_of(int rank, const arrival& a) {
-    return {rank, {a.step.data(), a.step_bytes}, a.bytes};
+    return {rank, {a.step.data(), std::min<std::uint64_t>(a.step_bytes, a.step.size())}, a.bytes};
   }
 
   /// Sends this rank's row of [n, bytes] to all others, and receives theirs.

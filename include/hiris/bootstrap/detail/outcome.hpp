@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "hiris/bootstrap/bootstrap.hpp"
+#include "hiris/bootstrap/detail/received.hpp"
 #include "hiris/error.hpp"
 
 namespace hiris::detail {
@@ -50,7 +51,7 @@ struct wire_text {
 
 /// How a step ended on one rank. Trivially copyable.
 struct outcome {
-  bool failed = false;
+  std::uint8_t failed = 0;  ///< 0 or 1.
   errc code = errc::runtime_failed;
   wire_text text;
 
@@ -72,7 +73,7 @@ struct outcome {
 
  private:
   void keep(errc why, std::string_view what) {
-    failed = true;
+    failed = 1;
     code = why;
     text.assign(what);
   }
@@ -89,9 +90,16 @@ struct outcome {
 inline void agree(bootstrap& boot, const outcome& mine, std::string_view step) {
   std::vector<outcome> all(static_cast<std::size_t>(boot.size()));
   boot.all_gather(&mine, all.data(), sizeof mine, step);
-  for (std::size_t r = 0; r < all.size(); ++r)
-    if (all[r].failed)
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    if (all[r].failed > 1 || all[r].code > errc::runtime_failed)
+      throw told_wrongly(
+          static_cast<int>(r), step,
+          "outcome " + std::to_string(all[r].failed) + " with code " +
+              std::to_string(static_cast<int>(all[r].code)),
+          "0 or 1 with a code up to " + std::to_string(static_cast<int>(errc::runtime_failed)));
+    if (all[r].failed == 1)
       throw error(all[r].code, static_cast<int>(r), std::string(step) + ": " + all[r].text.text());
+  }
 }
 
 /// Collective: throws errc::mismatch on every rank unless all pass the same `value`.

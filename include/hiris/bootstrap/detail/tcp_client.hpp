@@ -114,9 +114,10 @@ class tcp_line {
 
   /// One request and its reply. Returns the number of the new team after a split.
   ///
-  /// @param all [size, bytes]
+  /// @param all  [size, bytes]; row `rank` is `mine`, or the line is broken.
+  /// @param rank In the team.
   std::uint64_t exchange(request_kind kind, std::uint64_t team, std::string_view step,
-                         std::string_view mine, void* all, int size) {
+                         std::string_view mine, void* all, int rank, int size) {
     if (mine.size() > max_payload_bytes)
       throw error(errc::invalid_argument, -1,
                   name_step(step) + std::to_string(mine.size()) + " bytes a rank; allowed are " +
@@ -125,7 +126,13 @@ class tcp_line {
     const io_status sent = send(kind, team, step, mine, deadline_in(limit_));
     // even if it could not be sent: the reason may have arrived
     const deadline end = deadline_in(sent == io_status::ok ? limit_ + grace : grace);
-    return receive(step, all, mine.size() * static_cast<std::size_t>(size), end);
+    const std::uint64_t next =
+        receive(step, all, mine.size() * static_cast<std::size_t>(size), end);
+    const char* const own = static_cast<char*>(all) + mine.size() * static_cast<std::size_t>(rank);
+    if (!mine.empty() && mine != std::string_view(own, mine.size()))
+      break_with(step, 0,
+                 "rank 0 at " + at_.text() + " returned other bytes for this rank than it sent");
+    return next;
   }
 
   /// Tells the server, if it still can be told.
@@ -205,7 +212,7 @@ class tcp_bootstrap final : public bootstrap {
 
   void all_gather(const void* mine, void* all, std::size_t bytes, std::string_view step) override {
     line_->exchange(request_kind::gather, team_, step, {static_cast<const char*>(mine), bytes}, all,
-                    size_);
+                    rank_, size_);
   }
 
   void barrier(std::string_view step) override { all_gather(nullptr, nullptr, 0, step); }
@@ -214,7 +221,7 @@ class tcp_bootstrap final : public bootstrap {
     const split_choice mine{color, key};
     std::vector<split_choice> all(static_cast<std::size_t>(size_));
     const std::uint64_t team =
-        line_->exchange(request_kind::split, team_, step, bytes_of(mine), all.data(), size_);
+        line_->exchange(request_kind::split, team_, step, bytes_of(mine), all.data(), rank_, size_);
     if (color < 0) return nullptr;
     const std::vector<int> members = team_members(all, color);
     const auto at = std::find(members.begin(), members.end(), rank_) - members.begin();

@@ -18,8 +18,10 @@
 #include <string>
 #include <string_view>
 #include <typeinfo>
+#include <utility>
 #include <vector>
 
+#include "hiris/bootstrap/detail/received.hpp"
 #include "hiris/error.hpp"
 #include "hiris/heap/detail/block_ledger.hpp"
 #include "hiris/heap/detail/memory_segment.hpp"
@@ -50,11 +52,13 @@ struct allocation_request {
            alignment == other.alignment && type_hash == other.type_hash && memory == other.memory;
   }
   std::string text() const {
-    return std::to_string(n_elems) + " elements of " + type.data() + " (" +
+    return std::to_string(n_elems) + " elements of " + received_text(type) + " (" +
            std::to_string(elem_bytes) + " bytes each, alignment " + std::to_string(alignment) +
-           ", " + memory.data() + " memory)";
+           ", " + received_text(memory) + " memory)";
   }
 };
+
+inline constexpr const char* text_rule = "a text that ends within its field";
 
 template <std::size_t N>
 std::array<char, N> fixed_text(std::string_view text) {
@@ -82,11 +86,22 @@ allocation_request describe_request(std::string_view memory, std::int64_t n_elem
 
 /// Throws alike on every rank if any request is invalid or two differ.
 ///
-/// @param all [size], in rank order.
+/// @param all         [size], in rank order.
+/// @param step        In which they were told.
+/// @param most_untold Blocks that there are: no rank can have freed more.
 /// @throws errc::invalid_argument, errc::mismatch
-inline void judge_requests(const std::vector<allocation_request>& all) {
+inline void judge_requests(const std::vector<allocation_request>& all, std::string_view step,
+                           std::uint64_t most_untold) {
   for (std::size_t r = 0; r < all.size(); ++r) {
     const allocation_request& a = all[r];
+    const auto require = [&](bool holds, const std::string& what, const std::string& allowed) {
+      if (!holds) throw told_wrongly(static_cast<int>(r), step, what, allowed);
+    };
+    require(is_text(a.type), "'" + received_text(a.type) + "' as the name of a type", text_rule);
+    require(is_text(a.memory), "'" + received_text(a.memory) + "' as a kind of memory", text_rule);
+    require(a.elem_bytes >= 1, "elements of 0 bytes", "1 or more");
+    require(a.untold <= most_untold, std::to_string(a.untold) + " blocks that it has freed",
+            "0 to " + std::to_string(most_untold) + ", the blocks that there are");
     if (a.n_elems < 1)
       throw error(errc::invalid_argument, static_cast<int>(r),
                   "it asks for " + a.text() + "; allowed are 1 or more elements");
@@ -105,17 +120,23 @@ inline void judge_requests(const std::vector<allocation_request>& all) {
 /// Tells this rank's request, and throws alike on every rank unless all are valid and agree.
 /// Collective.
 ///
+/// @param most_untold As judge_requests().
 /// @return [size], in rank order.
 inline std::vector<allocation_request> agree_on_request(const world& w,
                                                         const allocation_request& mine,
-                                                        std::string_view step) {
+                                                        std::string_view step,
+                                                        std::uint64_t most_untold = 0) {
   std::vector<allocation_request> all(static_cast<std::size_t>(w.size()));
   w.channel().all_gather(&mine, all.data(), sizeof mine, step);
-  judge_requests(all);
+  judge_requests(all, step, most_untold);
   return all;
 }
 
 /// Tells and takes the blocks that ranks are done with.
+///
+/// @param mine What the ledger's untold() returned.
+/// @throws errc::mismatch alike on every rank if one tells of a block that it cannot have freed;
+///         then no block is taken, and all are told again in the next call.
 inline void exchange_retired(const world& w, block_ledger& ledger,
                              const std::vector<allocation_request>& all,
                              std::vector<std::uint64_t> mine) {
@@ -125,13 +146,18 @@ inline void exchange_retired(const world& w, block_ledger& ledger,
   const std::size_t row = static_cast<std::size_t>(most);
   std::vector<std::uint64_t> padded(mine), gathered(row * all.size());
   padded.resize(row);
-  w.channel().all_gather(padded.data(), gathered.data(), row * sizeof(std::uint64_t),
-                         "exchange of freed blocks");
+  constexpr const char* step = "exchange of freed blocks";
+  w.channel().all_gather(padded.data(), gathered.data(), row * sizeof(std::uint64_t), step);
   std::vector<std::vector<std::uint64_t>> told(all.size());
   for (std::size_t r = 0; r < all.size(); ++r) {
     const auto begin = gathered.begin() + static_cast<std::ptrdiff_t>(r * row);
     told[r].assign(begin, begin + static_cast<std::ptrdiff_t>(all[r].untold));
   }
+  told[static_cast<std::size_t>(w.rank())] = std::move(mine);
+  if (const auto wrong = ledger.first_wrong(told))
+    throw told_wrongly(wrong->rank, step,
+                       "a freed block at offset " + std::to_string(wrong->offset),
+                       "each block that there is, once");
   ledger.absorb(told, w.rank());
 }
 
@@ -145,7 +171,9 @@ inline std::uint64_t allocate_collectively(const world& w, block_ledger& ledger,
                                            allocation_request mine) {
   std::vector<std::uint64_t> untold = ledger.untold();
   mine.untold = untold.size();
-  exchange_retired(w, ledger, agree_on_request(w, mine, "symmetric allocation"), std::move(untold));
+  exchange_retired(w, ledger,
+                   agree_on_request(w, mine, "symmetric allocation", ledger.use().blocks),
+                   std::move(untold));
   if (const auto at = ledger.allocate(mine.bytes(), mine.alignment, mine.text())) return *at;
   const heap_use have = ledger.use();
   throw error(errc::out_of_memory, 0,

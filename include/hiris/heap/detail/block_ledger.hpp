@@ -21,6 +21,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,21 +82,46 @@ class block_ledger {
     return untold_;
   }
 
+  /// A block that a rank said it is done with.
+  struct told_block {
+    int rank;
+    std::uint64_t offset;
+  };
+  /// The first that its rank cannot be done with: there is no such block, or it has told so before.
+  ///
+  /// @param told As absorb().
+  std::optional<told_block> first_wrong(const std::vector<std::vector<std::uint64_t>>& told) const {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t r = 0; r < told.size(); ++r) {
+      std::set<std::uint64_t> seen;
+      for (const std::uint64_t offset : told[r]) {
+        const auto block = blocks_.find(offset);
+        if (block == blocks_.end() || block->second.told_by.count(static_cast<int>(r)) > 0 ||
+            !seen.insert(offset).second)
+          return told_block{static_cast<int>(r), offset};
+      }
+    }
+    return std::nullopt;
+  }
+
   /// What all ranks told, in rank order; `told[this rank]` is what untold() returned.
   ///
   /// @param told [ranks, any]
+  /// @pre first_wrong() has found nothing.
   void absorb(const std::vector<std::vector<std::uint64_t>>& told, int this_rank) {
     const std::lock_guard lock(mutex_);
     const auto mine = static_cast<std::ptrdiff_t>(told[static_cast<std::size_t>(this_rank)].size());
     untold_.erase(untold_.begin(), untold_.begin() + mine);
-    for (const std::vector<std::uint64_t>& offsets : told)
-      for (const std::uint64_t offset : offsets)
-        if (const auto block = blocks_.find(offset);
-            block != blocks_.end() && ++block->second.told == ranks_) {
-          space_.release(block->second.place.begin);
-          blocks_.erase(block);
-          if (guards_) guards_->freed_everywhere(offset);
-        }
+    for (int r = 0; r < ranks_; ++r)
+      for (const std::uint64_t offset : told[static_cast<std::size_t>(r)]) {
+        const auto block = blocks_.find(offset);
+        if (block == blocks_.end()) continue;
+        block->second.told_by.insert(r);
+        if (block->second.told_by.size() < static_cast<std::size_t>(ranks_)) continue;
+        space_.release(block->second.place.begin);
+        blocks_.erase(block);
+        if (guards_) guards_->freed_everywhere(offset);
+      }
   }
 
   /// Whether `[offset, offset + bytes)` lies in one block that this rank still has.
@@ -123,7 +149,7 @@ class block_ledger {
   struct state {
     block_place place;
     bool retired_here = false;
-    int told = 0;  ///< Ranks that told they are done with it.
+    std::set<int> told_by{};  ///< Ranks that told they are done with it.
     platform::memory_name name{};
   };
 

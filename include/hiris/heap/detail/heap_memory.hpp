@@ -176,7 +176,7 @@ class heap_memory {
 
  private:
   void open(std::uint64_t data_bytes, std::uint64_t signal_bytes) {
-    memory_offer data_offer{}, signal_offer{};
+    own_offer data_offer, signal_offer;  // until all have mapped them
     world_.collectively("allocation of the heap", [&] {
       const platform::device_guard guard(world_.device());
       stream_.emplace();
@@ -190,8 +190,8 @@ class heap_memory {
       data_offer = offer(data_);
       signal_offer = offer(signals_);
     });
-    const auto data_offers = exchange_offers(world_, data_offer, "data segment");
-    const auto signal_offers = exchange_offers(world_, signal_offer, "signal segment");
+    const auto data_offers = exchange_offers(world_, data_offer.told(), "data segment");
+    const auto signal_offers = exchange_offers(world_, signal_offer.told(), "signal segment");
     id_ = data_offers[0].proof.head;
     data_map_ = peer_map(world_, data_offers, stream(), "data segment");
     signal_map_ = peer_map(world_, signal_offers, stream(), "signal segment");
@@ -213,9 +213,9 @@ class heap_memory {
     });
   }
 
-  memory_offer offer(const std::shared_ptr<memory_segment>& mine) const {
+  own_offer offer(const std::shared_ptr<memory_segment>& mine) const {
     const memory_proof proof = write_proof(mine->base(), mine->bytes(), stream());
-    return make_offer(world_, mine->base(), mine->bytes(), proof, &mine);
+    return {world_, mine->base(), mine->bytes(), proof, mine};
   }
 
   void finish_work() const {

@@ -2,10 +2,12 @@
 /// @file
 /// One piece of memory a rank, mapped on this rank and proved.
 ///
-/// Peers of this process are reached by their pointer, others by an IPC handle of the allocation
-/// and the offset in it. Used for the segments of a heap and for memory that the user registers.
+/// Memory that this process lists itself is reached by its pointer, other by an IPC handle of the
+/// allocation and the offset in it. Used for the segments of a heap and for memory that the user
+/// registers.
 ///
-///     auto offers = exchange_offers(world, make_offer(world, base, bytes, proof), "data segment");
+///     const own_offer mine(world, base, bytes, proof);     // until all have mapped it
+///     auto offers = exchange_offers(world, mine.told(), "data segment");
 ///     peer_map map(world, offers, stream, "data segment");   // errc::mapping_failed on every rank
 ///     char* theirs = map.base(peer);
 #pragma once
@@ -13,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +23,7 @@
 
 #include "hiris/error.hpp"
 #include "hiris/heap/detail/ipc_cache.hpp"
+#include "hiris/heap/detail/listed_memory.hpp"
 #include "hiris/heap/detail/memory_proof.hpp"
 #include "hiris/heap/detail/memory_segment.hpp"
 #include "hiris/platform/runtime.hpp"
@@ -29,10 +33,8 @@ namespace hiris::detail {
 
 /// What a rank tells the others of its memory. Trivially copyable: it travels as bytes.
 struct memory_offer {
-  char* base;           ///< Address in its owner's process.
-  std::uint64_t bytes;  ///< Size; may differ between ranks.
-  const std::shared_ptr<memory_segment>*
-      keeper;                   ///< For ranks of its process; null: nothing to hold.
+  std::uint64_t bytes;          ///< Size; the same on all ranks.
+  memory_key key;               ///< For ranks of its process: what it is listed under there.
   platform::ipc_handle handle;  ///< For ranks of other processes; zero if none.
   memory_proof proof;           ///< What its owner wrote at both ends.
 };
@@ -44,16 +46,27 @@ inline bool has_other_processes(const world& w) {
   return false;
 }
 
-/// This rank's offer of `[base, base + bytes)`.
-///
-/// @throws errc::runtime_failed if the runtime cannot export the memory (host memory, for one).
-inline memory_offer make_offer(const world& w, char* base, std::uint64_t bytes,
-                               const memory_proof& proof,
-                               const std::shared_ptr<memory_segment>* keeper = nullptr) {
-  memory_offer mine{base, bytes, keeper, {}, proof};
-  if (has_other_processes(w)) mine.handle = platform::ipc_export(base);
-  return mine;
-}
+/// This rank's offer of memory. Ranks of this process find the memory while a copy of it lives.
+class own_offer {
+ public:
+  own_offer() = default;
+  /// Offers `[base, base + bytes)`.
+  ///
+  /// @param keeper Held by the ranks of this process that map the memory; null: nothing to hold.
+  /// @throws errc::runtime_failed if the runtime cannot export the memory (host memory, for one).
+  own_offer(const world& w, char* base, std::uint64_t bytes, const memory_proof& proof,
+            std::shared_ptr<memory_segment> keeper = nullptr)
+      : key_(list_memory({base, bytes, w.rank(), w.device(), std::move(keeper)})),
+        told_{bytes, *key_, {}, proof} {
+    if (has_other_processes(w)) told_.handle = platform::ipc_export(base);
+  }
+  /// What the others are told.
+  const memory_offer& told() const noexcept { return told_; }
+
+ private:
+  std::shared_ptr<const memory_key> key_;
+  memory_offer told_{};
+};
 
 /// Tells all ranks. Collective.
 ///
@@ -71,19 +84,24 @@ class peer_map {
   peer_map() = default;
   /// Collective. Maps all offers and reads every nonce through the mapping.
   ///
-  /// @throws errc::mapping_failed on every rank if any mapping on any rank is not what was offered.
+  /// @param offers [size], in rank order; all of one size, that of this rank's.
+  /// @throws errc::mapping_failed on every rank if any mapping on any rank is not what was offered,
+  ///         or what was offered not what was asked for.
   peer_map(const world& w, const std::vector<memory_offer>& offers, platform::stream stream,
            std::string_view what) {
     peers_.resize(offers.size());
+    bytes_ = offers[static_cast<std::size_t>(w.rank())].bytes;
     w.collectively("mapping of the " + std::string(what), [&] {
       for (int r = 0; r < w.size(); ++r) {
         const memory_offer& offer = offers[static_cast<std::size_t>(r)];
         try {
+          require(offer.bytes == bytes_, std::to_string(offer.bytes) + " bytes",
+                  std::to_string(bytes_) + ", as many as this rank has");
           peers_[static_cast<std::size_t>(r)] = map(w, r, offer);
         } catch (const error& e) {
           throw error(errc::mapping_failed, w.rank(), of_rank(what, r) + ": " + e.what());
         }
-        if (read_proof(base(r), offer.bytes, stream) != offer.proof)
+        if (read_proof(base(r), bytes_, stream) != offer.proof)
           throw error(errc::mapping_failed, w.rank(),
                       of_rank(what, r) +
                           " was mapped, but holds other bytes than the nonce of its "
@@ -93,15 +111,12 @@ class peer_map {
   }
 
   char* base(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].base; }
-  char* end(int rank) const noexcept {
-    return base(rank) + peers_[static_cast<std::size_t>(rank)].bytes;
-  }
+  char* end(int rank) const noexcept { return base(rank) + bytes_; }
   int size() const noexcept { return static_cast<int>(peers_.size()); }
 
  private:
   struct peer {
     char* base = nullptr;
-    std::uint64_t bytes = 0;
     std::shared_ptr<memory_segment> kept;  // a segment of this process
     std::shared_ptr<char> opened;          // the base of another process's allocation
   };
@@ -110,18 +125,33 @@ class peer_map {
     return std::string(what) + " of rank " + std::to_string(rank);
   }
 
+  static void require(bool holds, const std::string& offered, const std::string& allowed) {
+    if (!holds)
+      throw error(errc::mapping_failed, -1, "it offers " + offered + "; allowed is " + allowed);
+  }
+
+  /// What a peer says of its process counts for nothing here: only what this process has listed is
+  /// taken for its own.
   static peer map(const world& w, int r, const memory_offer& offer) {
-    const peer_info& me = w.peer(w.rank());
-    const peer_info& owner = w.peer(r);
-    if (owner.same_process(me)) {
-      if (owner.device != me.device) platform::enable_peer_access(me.device, owner.device);
-      return {offer.base, offer.bytes, offer.keeper ? *offer.keeper : nullptr, nullptr};
+    if (std::optional<listed_memory> own = memory_list::of_process().find(offer.key)) {
+      require(own->rank == r && own->bytes == offer.bytes,
+              "the key of " + std::to_string(own->bytes) + " bytes of rank " +
+                  std::to_string(own->rank),
+              "its own");
+      if (own->device != w.device()) platform::enable_peer_access(w.device(), own->device);
+      return {own->base, std::move(own->keeper), nullptr};
     }
-    std::shared_ptr<char> opened = open_ipc(me.device, offer.handle);
-    return {opened.get() + offer.handle.offset, offer.bytes, nullptr, opened};
+    std::shared_ptr<char> opened = open_ipc(w.device(), offer.handle);
+    const platform::allocation_range all = platform::allocation_of(opened.get());
+    require(offer.bytes <= all.bytes && offer.handle.offset <= all.bytes - offer.bytes,
+            std::to_string(offer.bytes) + " bytes at offset " +
+                std::to_string(offer.handle.offset) + " of its allocation",
+            "what lies in its " + std::to_string(all.bytes) + " bytes");
+    return {opened.get() + offer.handle.offset, nullptr, opened};
   }
 
   std::vector<peer> peers_;
+  std::uint64_t bytes_ = 0;
 };
 
 }  // namespace hiris::detail
