@@ -1,193 +1,51 @@
 // SPDX-License-Identifier: MIT
-// One rank fails, in every way and at every phase: the others end within their bounds with an error
-// that names the rank and the step, and their process serves a new world afterwards.
+// One rank fails, in every way, at every phase and with each way to launch: the others end within
+// their bounds with an error that names the rank and the step, their process serves a new world
+// afterwards, and nothing is left behind.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <sys/prctl.h>
 
-#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
-#include <ctime>
-#include <exception>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "hiris/barrier.hpp"
+#include "faults/rank_program.hpp"
 #include "hiris/heap.hpp"
-#include "hiris/launch.hpp"
 #include "hiris/stream_barrier.hpp"
+#include "support/belongings.hpp"
 #include "support/device_test.hpp"
 #include "support/processes.hpp"
+#include "support/ranks.hpp"
 
 namespace {
 
 using namespace hiris;
-using namespace std::chrono_literals;
+using namespace hiris::test;
 
-enum class fault { killed, stopped, thrown, late, out_of_memory };
-enum class phase { bootstrap, attach, launch, inside_kernel, between_calls, shutdown };
-
-struct cell {
-  const char* name;
-  fault what;
-  phase when;
-  bool processes;
-  int victim;
-};
-
-struct users_error : std::exception {
-  const char* what() const noexcept override { return "an error of the user's"; }
-};
-
-constexpr int ranks = 3;
-constexpr int patient = 2;  // never the victim
-constexpr std::chrono::milliseconds step_limit = 1s;
-constexpr std::chrono::milliseconds wait_limit = 500ms;
-/// The bounds above, a second in which the channel may still tell the reason, and a busy machine.
-constexpr std::chrono::milliseconds bound = 8s;
-constexpr std::chrono::milliseconds away = 3s;  // longer than the others wait for anything
-
-/// All ranks meet, round after round: for two seconds, unless a wait ends it.
-struct many_rounds {
-  static constexpr int block_threads = 128;
-  static constexpr std::uint64_t rounds = 200;
-  static constexpr std::uint64_t round_ns = 10'000'000;
-  static constexpr std::uint64_t fault_round = 10;  // the victim fails in it or soon after
-  struct params {
-    context ctx;
-    signal_counter* signals;  // [size]
-    std::uint64_t* round;     // tells this rank's host
-    std::uint64_t late_ns;    // how much longer this rank takes for the round of the fault
-  };
-  struct shared {};
-
-  static HIRIS_DEVICE void run(const params& p, shared&) {
-    for (std::uint64_t round = 0; round < rounds; ++round) {
-      if (platform::thread_rank() == 0)
-        platform::atomic_store<order::relaxed, scope::system>(p.round, round);
-      const std::uint64_t busy_ns = round_ns + (round == fault_round ? p.late_ns : 0);
-      const std::uint64_t begun_ns = platform::clock_ns();
-      while (platform::clock_ns() - begun_ns < busy_ns) platform::pause();
-      if (block_barrier(p.ctx, p.signals, round + 1) != wait_status::ok) return;
-    }
+/// The meeting in which the others wait for a rank that is gone.
+std::string step_of(const cell& c) {
+  switch (c.when) {
+    case phase::bootstrap:
+      return c.how == way::threads ? "choice of a device" : "connecting";
+    case phase::attach:
+      return c.what == fault::out_of_memory ? "allocation of the heap" : "options of the heap";
+    case phase::between_calls:
+      if (c.what == fault::out_of_memory) return "epoch of a stream barrier";
+      [[fallthrough]];
+    case phase::inside_kernel:  // the first after the kernel
+      return "symmetric allocation";
+    case phase::shutdown:
+      return "close of the heap: work has ended";
+    case phase::launch:
+      break;
   }
-};
-
-/// Stops this process, and lets it go on after `away`.
-void stop_for_a_while() {
-  const pid_t self = getpid();
-  const pid_t waker = fork();
-  if (waker == 0) {
-    const timespec nap{away.count() / 1000, 0};
-    nanosleep(&nap, nullptr);
-    kill(self, SIGCONT);
-    _exit(0);
-  }
-  raise(SIGSTOP);
-  waitpid(waker, nullptr, 0);
+  return "none: the kernels of the others wait";
 }
-
-/// All of a device's memory.
-std::vector<platform::device_buffer<char>> take_all_memory(int device) {
-  const platform::device_guard guard(device);
-  std::vector<platform::device_buffer<char>> taken;
-  for (std::size_t bytes = std::size_t{8} << 30; bytes >= (std::size_t{2} << 20);) try {
-      taken.emplace_back(bytes);
-    } catch (const error&) {
-      bytes /= 2;
-    }
-  return taken;
-}
-
-/// What a rank does. The victim's fault comes at the begin of its phase.
-class rank_program {
- public:
-  rank_program(const cell& c, int rank)
-      : cell_(c), is_victim_(rank == c.victim), is_patient_(rank == patient) {}
-
-  void run(const std::function<std::shared_ptr<bootstrap>()>& connect) {
-    enter(phase::bootstrap);
-    const std::shared_ptr<bootstrap> boot = connect();
-    const world w(boot);
-    device_ = w.device();
-    enter(phase::attach);
-    // one waits for the victim longer than the test: it ends only if it is told
-    symmetric_heap heap(w, {.data_bytes = 1 << 20,
-                            .signals = 64,
-                            .wait_budget = is_patient_ ? 10 * bound : wait_limit});
-    const platform::owned_stream stream;
-    if (cell_.when == phase::inside_kernel) meet_for_long(w, heap, stream);
-    stream_barrier barrier(heap);
-    barrier.enqueue(stream);
-    heap.synchronize(stream);
-    enter(phase::launch);
-    barrier.enqueue(stream);
-    heap.synchronize(stream);
-    enter(phase::between_calls);
-    stream_barrier another(heap);
-    enter(phase::shutdown);
-    heap.close();
-    boot->barrier("the end");
-  }
-
-  /// Since when the others wait.
-  std::chrono::steady_clock::time_point begun() const { return begun_; }
-
- private:
-  /// The victim fails while its kernel and those of the others are in the midst of their rounds.
-  void meet_for_long(const world& w, symmetric_heap& heap, platform::stream stream) {
-    const auto signals = heap.allocate_signals(w.size());
-    round_ = platform::device_buffer<std::uint64_t>(1, platform::memory_kind::host);
-    load_kernels<many_rounds>(w);
-    const bool is_late = is_victim_ && cell_.what == fault::late;
-    launch_resident<many_rounds>(
-        w, stream, 1,
-        {heap.device_context(), signals.data(), round_.data(),
-         is_late ? static_cast<std::uint64_t>(std::chrono::nanoseconds(away).count()) : 0});
-    if (is_victim_) {
-      const std::atomic_ref<std::uint64_t> round(*round_.data());
-      while (round < many_rounds::fault_round && !platform::is_idle(stream))
-        std::this_thread::sleep_for(1ms);
-      EXPECT_FALSE(platform::is_idle(stream)) << "no kernel to fail in, after round " << round;
-    }
-    enter(phase::inside_kernel);
-    heap.synchronize(stream);
-  }
-
-  void enter(phase now) {
-    if (now != cell_.when) return;
-    begun_ = std::chrono::steady_clock::now();
-    if (!is_victim_) return;
-    switch (cell_.what) {
-      case fault::killed:
-        raise(SIGKILL);
-        break;
-      case fault::stopped:
-        stop_for_a_while();
-        break;
-      case fault::thrown:
-        throw users_error();
-      case fault::late:
-        if (now != phase::inside_kernel) std::this_thread::sleep_for(away);  // there the kernel is
-        break;
-      case fault::out_of_memory:
-        memory_ = take_all_memory(device_);
-        break;
-    }
-  }
-
-  const cell cell_;
-  const bool is_victim_, is_patient_;
-  int device_ = 0;
-  std::chrono::steady_clock::time_point begun_{};
-  std::vector<platform::device_buffer<char>> memory_;
-  platform::device_buffer<std::uint64_t> round_;  // outlives the heap, and so the kernel
-};
 
 /// What the error of a rank that did nothing wrong must say.
 void expect_told(const cell& c, int rank, const error& e) {
@@ -199,25 +57,35 @@ void expect_told(const cell& c, int rank, const error& e) {
   if (c.what == fault::out_of_memory) {
     EXPECT_EQ(e.code(), errc::out_of_memory) << text;
     EXPECT_EQ(e.rank(), c.victim) << text;
-    says("need ");
+    says(step_of(c) + ": need ");
   } else if (c.when == phase::launch ||
              // the heap of a rank that is thrown out lets its kernel end, and those of the others
              (c.when == phase::inside_kernel && c.what != fault::thrown)) {
     // the first cause is that of the survivor that is not patient, on both
     EXPECT_EQ(e.code(), errc::timed_out) << text;
     const int first = c.victim == 0 ? 1 : 0;
-    const std::string waited = "workgroup 0 of rank " + std::to_string(first) + " waited";
+    const std::string waited = "in a kernel, workgroup 0 of rank " + std::to_string(first) +
+                               " waited for peer " + victim + " to bring signal " + victim + " to ";
     EXPECT_EQ(e.rank(), first) << text;
-    says(waited + " for peer " + victim);
+    says(waited);
+    // which wait: the second barrier of a stream, or a round of the fault or soon after
+    const std::size_t at = text.find(waited);
+    const std::uint64_t arrivals =
+        at == std::string::npos ? 0 : std::strtoull(text.c_str() + at + waited.size(), nullptr, 10);
+    if (c.when == phase::launch) {
+      EXPECT_EQ(arrivals, 2u) << text;
+    } else {
+      EXPECT_GT(arrivals, many_rounds::fault_round) << text;
+    }
     if (rank == patient)
       says("rank " + std::to_string(first) + " failed first and told this rank: ");
   } else {
     EXPECT_EQ(e.code(), errc::bootstrap_failed) << text;
     // who cannot connect to rank 0 has nobody to hear a cause from, and speaks for itself
-    const bool alone = c.victim == 0 && c.when == phase::bootstrap;
+    const bool alone = c.victim == 0 && c.when == phase::bootstrap && c.how != way::threads;
     EXPECT_EQ(e.rank(), alone ? rank : c.victim) << text;
     says("rank " + victim);
-    says("step '");
+    says("step '" + step_of(c) + "': ");
   }
 }
 
@@ -235,43 +103,57 @@ void expect_usable() {
   EXPECT_FALSE(platform::has_last_error());
 }
 
-class FaultMatrix : public ::testing::TestWithParam<cell> {};
+enum class ending { nothing, told, thrown };
 
-TEST_P(FaultMatrix, OthersAreToldInTimeAndGoOn) {
-  const cell& c = GetParam();
-  const auto run = [&](int rank, const std::function<std::shared_ptr<bootstrap>()>& connect) {
-    rank_program program(c, rank);
-    try {
-      program.run(connect);
-      EXPECT_EQ(rank, c.victim) << "rank " << rank << " was told nothing";
-    } catch (const error& e) {
-      if (rank == c.victim && c.what != fault::out_of_memory) return;  // that it came too late
-      EXPECT_LT(std::chrono::steady_clock::now() - program.begun(), bound) << e.what();
-      expect_told(c, rank, e);
-    }
-  };
-  if (c.processes) {
-    test::process_plan plan{.processes = ranks, .time_limit = step_limit};
-    if (c.what == fault::killed) {
-      plan.exit_codes.assign(ranks, 0);
-      plan.exit_codes[static_cast<std::size_t>(c.victim)] = 128 + SIGKILL;
-    }
-    test::in_processes(plan, [&](const tcp_options& o) {
-      try {
-        run(o.rank, [&] { return connect_tcp(o); });
-      } catch (const users_error&) {
-        EXPECT_TRUE(c.what == fault::thrown && o.rank == c.victim);
-      }
-      expect_usable();
-    });
-    return;
+/// One rank of a cell, from its connection on.
+ending run_rank(const cell& c, int rank,
+                const std::function<std::shared_ptr<bootstrap>()>& connect) {
+  rank_program program(c, rank);
+  try {
+    program.run(connect);
+    EXPECT_EQ(rank, c.victim) << "rank " << rank << " was told nothing";
+    return ending::nothing;
+  } catch (const error& e) {
+    if (rank == c.victim && c.what != fault::out_of_memory) return ending::told;  // it is too late
+    EXPECT_LT(std::chrono::steady_clock::now() - program.begun(), bound) << e.what();
+    expect_told(c, rank, e);
+    return ending::told;
   }
+}
+
+/// The same in a process of its own, which goes on afterwards.
+ending run_rank_of_process(const cell& c, int rank,
+                           const std::function<std::shared_ptr<bootstrap>()>& connect) {
+  const test::belongings before = test::belongings::now();
+  ending how = ending::thrown;
+  try {
+    how = run_rank(c, rank, connect);
+  } catch (const users_error&) {
+    EXPECT_TRUE(c.what == fault::thrown && rank == c.victim);
+  }
+  expect_usable();
+  test::expect_nothing_left(before);
+  return how;
+}
+
+void run_processes(const cell& c) {
+  test::process_plan plan{.processes = ranks, .time_limit = step_limit};
+  if (c.what == fault::killed) {
+    plan.exit_codes.assign(ranks, 0);
+    plan.exit_codes[static_cast<std::size_t>(c.victim)] = 128 + SIGKILL;
+  }
+  test::in_processes(plan, [&](const tcp_options& o) {
+    run_rank_of_process(c, o.rank, [&] { return connect_tcp(o); });
+  });
+}
+
+void run_threads(const cell& c) {
   try {
     run_ranks(
         ranks,
         [&](std::shared_ptr<bootstrap> boot) {
           const int rank = boot->rank();
-          run(rank, [&] { return boot; });
+          run_rank(c, rank, [&] { return boot; });
         },
         step_limit);
     EXPECT_NE(c.what, fault::thrown);
@@ -279,36 +161,100 @@ TEST_P(FaultMatrix, OthersAreToldInTimeAndGoOn) {
     EXPECT_EQ(c.what, fault::thrown) << e.what();
     EXPECT_STREQ(e.what(), "an error of the user's");
   }
+}
+
+/// What the launcher says of the first rank that failed, and whom it had to end.
+void expect_reported(const cell& c, const launch_outcome& outcome) {
+  const std::string who = "rank " + std::to_string(outcome.rank), text = outcome.text;
+  const std::string victim = "rank " + std::to_string(c.victim);
+  const bool of_victim = outcome.rank == c.victim;
+  if (c.what == fault::killed) {
+    EXPECT_TRUE(of_victim) << text;
+    EXPECT_EQ(outcome.status, 128 + SIGKILL) << text;
+    EXPECT_EQ(text.find(who + " was ended by signal 9"), 0u) << text;
+  } else {
+    const int status = of_victim && c.what == fault::thrown ? status_thrown : status_told;
+    EXPECT_EQ(outcome.status, status) << text;
+    EXPECT_EQ(text.find(who + " ended with exit status " + std::to_string(status)), 0u) << text;
+  }
+  const std::size_t ended = text.find("had to be ended");
+  if (c.what == fault::stopped) {
+    EXPECT_FALSE(of_victim) << text;
+    EXPECT_NE(text.find("; " + victim + " had to be ended"), std::string::npos) << text;
+  } else {
+    EXPECT_EQ(ended, std::string::npos) << text;
+  }
+}
+
+void run_launched(const cell& c) {
+  if (test::is_process_rank()) {
+    const int rank = read_environment().rank;
+    const ending how = run_rank_of_process(c, rank, [] {
+      setenv("HIRIS_TIMEOUT_S", std::to_string(step_limit / 1s).c_str(), 1);
+      const auto boot = join_environment();
+      unsetenv("HIRIS_TIMEOUT_S");
+      return boot;
+    });
+    if (::testing::Test::HasFailure()) std::exit(1);
+    std::exit(how == ending::told ? status_told : how == ending::thrown ? status_thrown : 0);
+  }
+  launch_options options;
+  options.ranks = ranks;
+  options.arguments = test::this_test_alone();
+  options.variables = {"HIRIS_TEST_RANK=1"};
+  options.time_limit = 5 * bound;
+  if (c.what != fault::stopped) options.grace = bound;  // nobody needs to be ended
+  expect_reported(c, launch_processes(options));
+  EXPECT_TRUE(launch_processes({.ranks = ranks, .program = "/bin/true"}).ok());
+}
+
+class FaultMatrix : public ::testing::TestWithParam<cell> {};
+
+TEST_P(FaultMatrix, OthersAreToldInTimeAndGoOn) {
+  const cell& c = GetParam();
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // what a rank left behind would be ours
+  const test::belongings before = test::belongings::now();
+  switch (c.how) {
+    case way::processes:
+      run_processes(c);
+      break;
+    case way::threads:
+      run_threads(c);
+      break;
+    case way::launched:
+      run_launched(c);
+      break;
+  }
   expect_usable();
+  test::expect_nothing_left(before);
 }
 
 std::vector<cell> cells() {
-  constexpr phase phases[] = {phase::bootstrap,     phase::attach,        phase::launch,
-                              phase::inside_kernel, phase::between_calls, phase::shutdown};
   std::vector<cell> all;
-  for (const phase p : phases) {
-    all.push_back({"killed", fault::killed, p, true, 1});
-    all.push_back({"rank_0_killed", fault::killed, p, true, 0});
-    all.push_back({"stopped", fault::stopped, p, true, 1});
-    all.push_back({"rank_0_stopped", fault::stopped, p, true, 0});
-    all.push_back({"late", fault::late, p, true, 1});
-    all.push_back({"rank_0_late", fault::late, p, true, 0});
-    all.push_back({"thrown", fault::thrown, p, true, 1});
-    all.push_back({"rank_0_thrown", fault::thrown, p, true, 0});
-    all.push_back({"thrown", fault::thrown, p, false, 1});
-    all.push_back({"late", fault::late, p, false, 1});
-  }
-  for (const bool processes : {true, false})
-    for (const phase p : {phase::attach, phase::between_calls})
-      all.push_back({"out_of_memory", fault::out_of_memory, p, processes, 1});
+  const auto add = [&](const char* name, fault what, phase when, way how) {
+    for (const int victim : {1, 0}) all.push_back({name, what, when, how, victim});
+  };
+  for (const phase p : {phase::bootstrap, phase::attach, phase::launch, phase::inside_kernel,
+                        phase::between_calls, phase::shutdown})
+    for (const way how : {way::processes, way::threads, way::launched}) {
+      add("thrown", fault::thrown, p, how);
+      add("late", fault::late, p, how);
+      if (how != way::threads) {  // which end, and stop, all at once
+        add("killed", fault::killed, p, how);
+        add("stopped", fault::stopped, p, how);
+      }
+      if (p == phase::attach || p == phase::between_calls)
+        add("out_of_memory", fault::out_of_memory, p, how);
+    }
   return all;
 }
 
 std::string name_of(const ::testing::TestParamInfo<cell>& info) {
   constexpr const char* phases[] = {"bootstrap",     "attach",        "launch",
                                     "inside_kernel", "between_calls", "shutdown"};
-  return std::string(info.param.name) + "_at_" + phases[static_cast<int>(info.param.when)] +
-         (info.param.processes ? "_processes" : "_threads");
+  constexpr const char* ways[] = {"processes", "threads", "launched"};
+  return std::string(info.param.victim == 0 ? "rank_0_" : "") + info.param.name + "_at_" +
+         phases[static_cast<int>(info.param.when)] + "_" + ways[static_cast<int>(info.param.how)];
 }
 
 INSTANTIATE_TEST_SUITE_P(Cells, FaultMatrix, ::testing::ValuesIn(cells()), name_of);

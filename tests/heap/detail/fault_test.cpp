@@ -60,7 +60,8 @@ TEST(FaultRecord, NothingIsThrownWithoutAFault) {
 TEST(FaultRecord, AnyPeerHasNoNumber) {
   fault_record f{fault_state::complete, example};
   expect_error(errc::timed_out, 1,
-               {": workgroup 0 of rank 1", "any peer", "signal 5", "9 arrivals", "saw 8", "1 ms"},
+               {": in a kernel, workgroup 0 of rank 1", "any peer", "signal 5", "9 arrivals",
+                "saw 8", "1 ms"},
                [&] { throw_own(f, 1); });
 }
 
@@ -68,7 +69,7 @@ TEST(FaultRecord, APeersCauseIsThePeers) {
   fault_record f{fault_state::told, {}};
   fault_record line{fault_state::complete, example};
   expect_error(errc::timed_out, 1,
-               {"rank 1 failed first and told this rank: workgroup 0 of rank 1"},
+               {"rank 1 failed first and told this rank: in a kernel, workgroup 0 of rank 1"},
                [&] { hiris::detail::throw_if_faulted(f, 0, [&] { return line; }); });
   line.state = fault_state::aborted;
   expect_error(errc::aborted, 1, {"the host of rank 1"},
@@ -137,11 +138,11 @@ TEST_F(Fault, AWaitThatRunsOutIsThrownOnTheHostOfEveryRank) {
     if (w.rank() == 1) ctx.budget_ns = 30'000'000;
     const int from = (w.rank() + 1) % 3;
     hiris::platform::launch<wait_kernel>(stream, 1, {ctx, signals.data() + 7, 42, from});
-    expect_error(
-        errc::timed_out, 1,
-        {w.rank() == 1 ? ": workgroup 0 of rank 1" : "told this rank: workgroup 0 of rank 1",
-         "peer 2", "signal 7 ", "42 arrivals", "saw 0 ", " ms"},
-        [&] { heap.synchronize(stream); });
+    expect_error(errc::timed_out, 1,
+                 {w.rank() == 1 ? ": in a kernel, workgroup 0 of rank 1"
+                                : "told this rank: in a kernel, workgroup 0 of rank 1",
+                  "peer 2", "signal 7 ", "42 arrivals", "saw 0 ", " ms"},
+                 [&] { heap.synchronize(stream); });
     heap.reset_fault();
     hiris::platform::launch<wait_kernel>(stream, 1, {ctx, signals.data(), 0, from});
     EXPECT_NO_THROW(heap.synchronize(stream));

@@ -9,8 +9,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -19,6 +17,7 @@
 #include "hiris/context.hpp"
 #include "hiris/platform/mma.hpp"
 #include "platform/conformance.hpp"
+#include "support/belongings.hpp"
 #include "support/errors.hpp"
 
 namespace {
@@ -292,16 +291,8 @@ TEST_F(Emulator, AnAccessBeyondTheEndIsCaught) {
       "");
 }
 
-std::set<std::string> names_in(const char* folder) {
-  std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (entry.path().string().find("hiris") != std::string::npos)
-      names.insert(entry.path().string());
-  return names;
-}
-
 TEST_F(Emulator, AKilledProcessLeavesNothing) {
-  const auto shm = names_in("/dev/shm"), tmp = names_in("/tmp");
+  const auto shm = hiris::test::named_entries("/dev/shm"), tmp = hiris::test::named_entries("/tmp");
   int up[2];
   ASSERT_EQ(::pipe(up), 0);
   const pid_t child = ::fork();
@@ -317,12 +308,12 @@ TEST_F(Emulator, AKilledProcessLeavesNothing) {
   char c = 0;
   while (said.find("holding") == std::string::npos && ::read(up[0], &c, 1) == 1) said += c;
   EXPECT_NE(said.find("holding"), std::string::npos) << said;
-  EXPECT_EQ(names_in("/dev/shm"), shm);
+  EXPECT_EQ(hiris::test::named_entries("/dev/shm"), shm);
   EXPECT_EQ(::kill(child, SIGKILL), 0);
   EXPECT_EQ(::waitpid(child, nullptr, 0), child);
   ::close(up[0]);
-  EXPECT_EQ(names_in("/dev/shm"), shm);
-  EXPECT_EQ(names_in("/tmp"), tmp);
+  EXPECT_EQ(hiris::test::named_entries("/dev/shm"), shm);
+  EXPECT_EQ(hiris::test::named_entries("/tmp"), tmp);
 }
 TEST(EmulatorChild, DISABLED_HoldsMemory) {
   pf::device_buffer<int> buffer(1 << 20);

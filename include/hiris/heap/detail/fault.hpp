@@ -16,13 +16,14 @@
 
 namespace hiris::detail {
 
-/// The sentence of a wait that ran out.
+/// The sentence of a wait that ran out: where, who waited, for whom and for what.
 inline std::string fault_text(const fault_cause& f) {
   const std::string peer = f.peer < 0 ? "any peer" : "peer " + std::to_string(f.peer);
-  return "workgroup " + std::to_string(f.block) + " of rank " + std::to_string(f.rank) +
-         " waited for " + peer + " to bring signal " + std::to_string(f.signal) + " to " +
-         std::to_string(f.expected) + " arrivals, but saw " + std::to_string(f.seen) + " after " +
-         std::to_string(f.elapsed_ns / 1000000) + " ms (heap_options::wait_budget)";
+  return "in a kernel, workgroup " + std::to_string(f.block) + " of rank " +
+         std::to_string(f.rank) + " waited for " + peer + " to bring signal " +
+         std::to_string(f.signal) + " to " + std::to_string(f.expected) + " arrivals, but saw " +
+         std::to_string(f.seen) + " after " + std::to_string(f.elapsed_ns / 1000000) +
+         " ms (heap_options::wait_budget)";
 }
 
 /// Ends all waits of the rank. A cause that is recorded stays.
