@@ -142,19 +142,23 @@ class race_detector {
     std::vector<carried>& word = words_[reinterpret_cast<std::uintptr_t>(p)];
     if (replaces) word.clear();
     for (carried& c : word)
-      if (c.device == g.device && c.reach == reach) {
+      if (c.device == g.device && c.reach == reach &&
+          (reach != scope::workgroup || c.group == g.number)) {
         c.given = join(c.given, given);
         return;
       }
-    if (given != nullptr) word.push_back({g.device, reach, given});
+    if (given != nullptr) word.push_back({g.device, g.number, reach, given});
   }
-  /// What an acquire at `p` learns.
+  /// What an acquire at `p` learns. One of a workgroup learns what was released to a workgroup.
   shared_clock carried_by(const group_knowledge& g, const void* p, scope reach) const {
     const auto word = words_.find(reinterpret_cast<std::uintptr_t>(p));
     shared_clock all;
-    if (word == words_.end() || reach == scope::workgroup) return all;
+    if (word == words_.end()) return all;
     for (const carried& c : word->second)
-      if (c.device == g.device || (c.reach == scope::system && reach == scope::system))
+      if (c.reach == scope::workgroup
+              ? c.group == g.number
+              : reach != scope::workgroup &&
+                    (c.device == g.device || (c.reach == scope::system && reach == scope::system)))
         all = join(all, c.given);
     return all;
   }
@@ -205,6 +209,7 @@ class race_detector {
   using traces = boost::container::small_vector<trace, 2>;
   struct carried {
     int device;
+    std::uint32_t group;  // the first that released, and the only one to a workgroup
     scope reach;
     shared_clock given;
   };
