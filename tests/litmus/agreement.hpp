@@ -136,32 +136,66 @@ struct coherence : one_block {
   }
 };
 
-/// MP within a device: workgroup 0 stores plainly and adds, releasing at agent scope; workgroup 1
-/// polls, acquiring at agent scope, and looks. Each rank for itself.
-struct within_device : one_block {
-  static constexpr int blocks = 2;
+/// What orders the two sides of `within`.
+enum class means {
+  loads,    ///< A releasing atomic; loads that acquire.
+  atomics,  ///< A releasing atomic; relaxed loads, then an atomic that acquires.
+  fences    ///< A release fence, a relaxed atomic; relaxed loads, then an acquire fence.
+};
+
+/// MP within a device, between two workgroups at agent scope, or within a workgroup, between two
+/// waves at its scope: the first stores plainly and adds, the second waits and looks. Each rank for
+/// itself.
+template <scope S, means By>
+struct within : one_block {
+  static constexpr int blocks = S == scope::agent ? 2 : 1;
+
+  static HIRIS_DEVICE int side(const program& p) {
+    return S == scope::agent ? p.block : platform::wave_rank();
+  }
+  static HIRIS_DEVICE int threads() {
+    return S == scope::agent ? platform::block_threads() : platform::wave_size;
+  }
+  static HIRIS_DEVICE int rank() { return platform::thread_rank() % threads(); }
+
+  /// All threads of a side meet.
+  static HIRIS_DEVICE void meet() {
+    if constexpr (S == scope::agent)
+      platform::block_sync();
+    else
+      platform::wave_sync();
+  }
+  static HIRIS_DEVICE void tell(const program& p, std::uint64_t* word) {
+    platform::drain_stores();
+    meet();
+    if (rank() != 0) return;
+    if (By == means::fences) fence<order::release, S>();
+    constexpr order how = By == means::fences ? order::relaxed : order::release;
+    atomic_add<how, S>(p.ctx, word, 1, p.ctx.rank);
+  }
+  static HIRIS_DEVICE void await(const program& p, std::uint64_t* word, std::uint64_t target) {
+    if (rank() == 0) {
+      poll_word<By == means::loads ? order::acquire : order::relaxed, S>(p, word, target);
+      if (By == means::atomics) atomic_add<order::acquire, S>(p.ctx, word, 0, p.ctx.rank);
+      if (By == means::fences) fence<order::acquire, S>();
+    }
+    meet();
+  }
 
   static HIRIS_DEVICE void run(const program& p, shared&) {
-    constexpr auto agent = scope::agent;
-    const int t = platform::thread_rank();
     std::uint64_t* const sent = p.word(0);
     std::uint64_t* const read = p.word(1);
     for (int round = 1; round <= p.rounds; ++round) {
       const auto value = static_cast<std::uint64_t>(round);
-      if (p.block == 0) {
-        if (t == 0) poll_word<order::acquire, agent>(p, read, value - 1);
-        platform::block_sync();
-        platform::store_global(p.data + t, payload(round, t));
-        platform::drain_stores();
-        platform::block_sync();
-        if (t == 0) platform::atomic_fetch_add<order::release, agent>(sent, std::uint64_t{1});
-      } else {
-        if (t == 0) poll_word<order::acquire, agent>(p, sent, value);
-        platform::block_sync();
-        const int other = (t + 65) % block_threads;
+      if (side(p) == 0) {
+        await(p, read, value - 1);
+        platform::store_global(p.data + rank(), payload(round, rank()));
+        tell(p, sent);
+      } else if (side(p) == 1) {
+        await(p, sent, value);
+        const int other = (rank() + 65) % threads();
         forbid(p, platform::load_global(p.data + other) != payload(round, other));
-        platform::block_sync();
-        if (t == 0) platform::atomic_fetch_add<order::release, agent>(read, std::uint64_t{1});
+        tell(p, read);
       }
     }
     finish(p);
