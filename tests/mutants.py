@@ -132,8 +132,20 @@ OTHERS = [
      "!claim(r->state, fault_state::none, fault_state::writing)", "false", [LITMUS]),
     ("store_through", "detail/transfer.hpp", "the way of `store` past the caches",
      "platform::peer_store((unit*)p + i", "platform::store_global((unit*)p + i", [LITMUS, GEMM]),
-    ("put_through", "detail/transfer.hpp", "the way of `put` past the caches",
-     "    platform::peer_store(p, v);", "    platform::store_global(p, v);", [DECODE]),
+    ("load_through", "detail/transfer.hpp", "the way of `load` past the caches",
+     "platform::peer_load((const unit*)p + i", "platform::load_global((const unit*)p + i", [LITMUS]),
+    ("get_through", "rma.hpp", "the way of `get` past the caches",
+     "transfer<alignof(T), peer_memory, own_memory>", "transfer<alignof(T), own_memory, own_memory>",
+     [LITMUS]),
+    ("put_through", "rma.hpp", "the way of `put` past the caches",
+     "transfer<alignof(T), own_memory, peer_memory>", "transfer<alignof(T), own_memory, own_memory>",
+     [LITMUS, DECODE]),
+    ("copy_load_through", "rma.hpp", "the way past the caches by which `copy` reads",
+     "transfer<alignof(T), peer_memory, peer_memory>", "transfer<alignof(T), own_memory, peer_memory>",
+     [LITMUS]),
+    ("copy_store_through", "rma.hpp", "the way past the caches by which `copy` writes",
+     "transfer<alignof(T), peer_memory, peer_memory>", "transfer<alignof(T), peer_memory, own_memory>",
+     [LITMUS]),
     ("ship_through", "comm/ship.hpp", "the way of a shipped tile past the caches",
      "platform::peer_store(reinterpret_cast", "platform::store_global(reinterpret_cast", [GEMM]),
     ("completes_barrier", "comm/epoch.hpp", "the barrier before a workgroup counts itself",
@@ -141,6 +153,9 @@ OTHERS = [
     ("completes_order", "comm/epoch.hpp", "the order of counting workgroups",
      "atomic_fetch_add<order::acq_rel, scope::agent>", "atomic_fetch_add<order::relaxed, scope::agent>",
      [DECODE, GEMM]),
+    ("completes_scope", "comm/epoch.hpp", "the scope of counting workgroups",
+     "atomic_fetch_add<order::acq_rel, scope::agent>",
+     "atomic_fetch_add<order::acq_rel, scope::workgroup>", [DECODE, GEMM]),
     ("completes_release", "comm/epoch.hpp", "the release of counting workgroups",
      "atomic_fetch_add<order::acq_rel, scope::agent>", "atomic_fetch_add<order::acquire, scope::agent>",
      [DECODE, GEMM]),
@@ -204,6 +219,35 @@ OTHERS = [
      "    platform::block_sync();\n    return journey.publish(group);",
      "    return journey.publish(group);", [DECODE]),
 ]
+GEMM_KERNEL = [
+    ("gemm_stage_free", "the barrier before a stage is filled again",
+     "      if constexpr (Tile::stages == 1) platform::block_sync();  // the step before has been read\n",
+     ""),
+    ("gemm_stage_full", "the barrier before a stage is multiplied",
+     "      platform::block_sync();\n      multiply.step", "      multiply.step"),
+]
+DECODE_KERNEL = [
+    ("attend_free", "the barrier before a split takes shared memory",
+     "    platform::block_sync();  // shared memory is free\n", ""),
+    ("attend_located", "the barrier before a split's queries and rows are read",
+     "    platform::block_sync();\n    if (first < end) walk", "    if (first < end) walk"),
+    ("attend_finished", "the barrier before a split's sums are divided",
+     "    platform::block_sync();\n    store(s, d", "    store(s, d"),
+    ("walk_keys", "the barrier before a step's keys are read",
+     "      platform::block_sync();\n      score(s);", "      score(s);"),
+    ("walk_scored", "the barrier after a step's scores",
+     "      score(s);\n      platform::block_sync();", "      score(s);"),
+    ("walk_weights", "the barrier before a step's values are added",
+     "      platform::block_sync();\n      add_values(s, sum);", "      add_values(s, sum);"),
+    ("walk_used", "the barrier after a step's values were added",
+     "      add_values(s, sum);\n      platform::block_sync();", "      add_values(s, sum);"),
+]
+COMBINE = [
+    ("combine_chosen", "the barrier before the chosen source is read",
+     "pending);\n        platform::block_sync();", "pending);"),
+    ("combine_read", "the barrier after the chosen source was read",
+     "        platform::block_sync();  // all have read `chosen`\n", ""),
+]
 MUTANTS = (
     [Mutant(name, "signal.hpp", what, [(old, new)], [LITMUS]) for name, what, old, new in SIGNAL] +
     [Mutant(name, "barrier.hpp", what, [(old, new)], [LITMUS, GEMM])
@@ -214,11 +258,18 @@ MUTANTS = (
             [(call, call.replace(part, narrower))], [LITMUS])
      for name, call in ATOMICS
      for part, narrower in (("Order", "order::relaxed"), ("Scope", "scope::agent"))] +
-    [Mutant(name, file, what, [(old, new)], tests) for name, file, what, old, new, tests in OTHERS])
+    [Mutant(name, file, what, [(old, new)], tests) for name, file, what, old, new, tests in OTHERS] +
+    [Mutant(name, f"ops/{file}", prefix + what, [(old, new)], tests)
+     for file, prefix, tests, some in (
+         ("all_gather_gemm_kernel.hpp", "", [GEMM], GEMM_KERNEL),
+         ("flash_decode_kernel.hpp", "Flash Decode: ", [DECODE], DECODE_KERNEL),
+         ("flash_decode_combine.hpp", "Flash Decode: ", [DECODE], COMBINE))
+     for name, what, old, new in some])
 
 # What another synchronisation implies today: it survives, and says why. One that a test kills is no
 # longer implied, and belongs above.
 IMPLIED = [
+    (Mutant("softmax", "ops/flash_decode_softmax.hpp", "x", [("    platform::wave_sync();  // the row's lanes have read its scores\n", "")], [DECODE]), "x"),
     (Mutant("fence_seq_cst", "signal.hpp", "the total order of `fence`",
             [("platform::fence<Order, Scope>()",
               "platform::fence<Order == order::seq_cst ? order::acq_rel : Order, Scope>()")], [LITMUS]),

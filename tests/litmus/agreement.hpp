@@ -10,23 +10,29 @@
 
 namespace hiris::litmus {
 
-/// SB. Both ranks store, fence and look at the other: not both can have seen the old value. Only
-/// seq_cst fences promise it; `Fenced` false is the program without, which may see it.
-template <bool Fenced>
+/// Where the word lies that a rank stores to.
+enum class place { own_memory, peer_memory };
+
+/// SB. Both ranks store to a word each, fence, and look at the other's: not both can have seen the
+/// old value. Only seq_cst fences promise it; `Fenced` false is the program without, which may see
+/// it.
+template <bool Fenced, place At>
 struct store_buffering : one_block {
   static HIRIS_DEVICE void run(const program& p, shared&) {
     const context& ctx = p.ctx;
     constexpr auto relaxed = order::relaxed;
     constexpr auto system = scope::system;
-    std::uint64_t* const seen = p.word(1);  // what this rank saw of the other's word 0
+    std::uint64_t* const on_peer = ctx.on(1 - ctx.rank, p.word(0));
+    std::uint64_t* const mine = At == place::own_memory ? p.word(0) : on_peer;
+    const std::uint64_t* const others = At == place::own_memory ? on_peer : p.word(0);
+    std::uint64_t* const seen = p.word(1);  // what this rank saw of the other's word
     std::uint64_t epoch = 0;
     for (int round = 1; round <= p.rounds; ++round) {
       const auto value = static_cast<std::uint64_t>(round);
       if (platform::thread_rank() == 0) {
-        platform::atomic_store<relaxed, system>(p.word(0), value);
+        platform::atomic_store<relaxed, system>(mine, value);
         if (Fenced) fence<order::seq_cst, system>();
-        const std::uint64_t other =
-            platform::atomic_load<relaxed, system>(ctx.on(1 - ctx.rank, p.word(0)));
+        const std::uint64_t other = platform::atomic_load<relaxed, system>(others);
         platform::atomic_store<relaxed, system>(seen, other);
       }
       if (!next_round(p, epoch)) return;

@@ -5,13 +5,13 @@
 // sanitizer and the assembly checks of tests/codegen do not.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <initializer_list>
 
 #include "litmus/agreement.hpp"
 #include "litmus/atomics.hpp"
 #include "litmus/causes.hpp"
 #include "litmus/messages.hpp"
+#include "litmus/reading.hpp"
 #include "support/device_test.hpp"
 #include "support/processes.hpp"
 
@@ -21,16 +21,6 @@ using namespace hiris;
 using namespace hiris::litmus;
 
 using Litmus = test::device_test;
-
-int from_environment(const char* name, int otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::atoi(text);
-}
-/// A sanitizer's build runs a program less often, scripts/check_gpu more.
-amount amount_of_a_program() {
-  return {.rounds = from_environment("HIRIS_TEST_ROUNDS", 500),
-          .instances = from_environment("HIRIS_TEST_INSTANCES", 4)};
-}
 
 template <class Program>
 void on_world(const world& w) {
@@ -87,10 +77,21 @@ TEST_F(Litmus, MessagePassingAcrossProcesses) {
   test::on_processes({.processes = 2, .threads = 1}, [](const world& w) {
     on_world<message_passing<sender::block, receiver::block>>(w);
     on_world<message_passing<sender::block_peer_stores, receiver::block>>(w);
-    on_world<store_buffering<true>>(w);
+    on_world<store_buffering<true, place::own_memory>>(w);
     on_world<coherence>(w);
     on_world<causes_are_whole>(w);
   });
+}
+TEST_F(Litmus, ReadByLoad) { on_all<there_and_back<way::load_store, mover::block>>({2, 3, 5}); }
+TEST_F(Litmus, ReadByGet) {
+  on_all<there_and_back<way::get_put, mover::thread>>({2, 3});
+  on_all<there_and_back<way::get_put, mover::wave>>({2, 3});
+  on_all<there_and_back<way::get_put, mover::block>>({2, 3});
+}
+TEST_F(Litmus, ReadByCopy) {
+  on_all<there_and_back<way::copy, mover::thread>>({2, 3});
+  on_all<there_and_back<way::copy, mover::wave>>({2, 3});
+  on_all<there_and_back<way::copy, mover::block>>({2, 3});
 }
 TEST_F(Litmus, ManyWavesToOneSignal) { on_all<many_to_one>({2, 3, 5}); }
 TEST_F(Litmus, PeersToldOneByOne) { on_all<peer_by_peer>({3, 5}); }
@@ -99,7 +100,10 @@ TEST_F(Litmus, OrderIsHandedOn) {
   on_all<handed_on<sender::block_quiet>>({3});
 }
 TEST_F(Litmus, ABufferWaitsForItsSlowReaders) { on_all<slow_readers>({2, 3}); }
-TEST_F(Litmus, StoreBuffering) { on_all<store_buffering<true>>({2}); }
+TEST_F(Litmus, StoreBuffering) {
+  on_all<store_buffering<true, place::own_memory>>({2});
+  on_all<store_buffering<true, place::peer_memory>>({2});
+}
 TEST_F(Litmus, LoadBuffering) { on_all<load_buffering>({2}); }
 TEST_F(Litmus, IndependentReadsOfIndependentWrites) { on_all<independent_reads>({4}); }
 TEST_F(Litmus, Coherence) { on_all<coherence>({4}); }

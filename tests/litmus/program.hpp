@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <vector>
 
@@ -59,6 +60,17 @@ struct amount {
 
   int rounds_each() const { return (rounds + instances - 1) / instances; }
 };
+
+/// Of this run, off the hostile fabric: a sanitizer's build runs a program less often,
+/// scripts/check_gpu more.
+inline amount amount_of_a_program() {
+  const auto from_environment = [](const char* name, int otherwise) {
+    const char* const text = std::getenv(name);
+    return text == nullptr ? otherwise : std::atoi(text);
+  };
+  return {.rounds = from_environment("HIRIS_TEST_ROUNDS", 500),
+          .instances = from_environment("HIRIS_TEST_INSTANCES", 4)};
+}
 
 /// Defaults of a program: one workgroup a rank and instance, an element of data a thread.
 struct one_block {
