@@ -13,6 +13,7 @@ class Mutant:
 
 
 LITMUS, GEMM, DECODE = "litmus", "all_gather_gemm", "flash_decode"
+PARTIALS = "partials"
 
 SIGNAL = [
     ("quiet", "the drain of `quiet`", "void quiet() { platform::complete_stores(); }",
@@ -118,8 +119,17 @@ OTHERS = [
     ("cause_scope", "detail/causes.hpp", "the scope of a cause's release",
      "    platform::atomic_store<order::release, scope::system>(",
      "    platform::atomic_store<order::release, scope::agent>(", [LITMUS]),
+    ("cause_host_release", "detail/causes.hpp", "the release of a cause to the host",
+     "atomic_store<order::release, scope::system>(&ctx.fault->state, now)",
+     "atomic_store<order::relaxed, scope::system>(&ctx.fault->state, now)", [LITMUS]),
+    ("cause_host_scope", "detail/causes.hpp", "the scope of a cause's release to the host",
+     "atomic_store<order::release, scope::system>(&ctx.fault->state, now)",
+     "atomic_store<order::release, scope::agent>(&ctx.fault->state, now)", [LITMUS]),
     ("cause_acquire", "detail/causes.hpp", "the acquire of who was told a cause",
      "  platform::acquire_after<scope::system>(&line->state);\n", "", [LITMUS]),
+    ("cause_acquire_scope", "detail/causes.hpp", "the scope of the acquire of who was told a cause",
+     "acquire_after<scope::system>(&line->state)", "acquire_after<scope::agent>(&line->state)",
+     [LITMUS]),
     ("cause_look_scope", "detail/causes.hpp", "the scope of a look at a control line",
      "platform::atomic_load<order::relaxed, scope::system>",
      "platform::atomic_load<order::relaxed, scope::agent>", [LITMUS]),
@@ -206,6 +216,12 @@ OTHERS = [
     ("decode_own_wait", "comm/partials_policies.hpp", "Flash Decode, fused: the wait for the own record",
      "    return wait_for(source, group / x_.groups_a_signal);",
      "    return partials_awaited::ready(source, group);", [DECODE]),
+    ("decode_acknowledged", "comm/partials.hpp", "Flash Decode: the wait for a free slot",
+     "free_.wait(x_.ctx, x_.acknowledged, peer, epoch_ - 2, peer)", "wait_status::ok", [PARTIALS]),
+    ("decode_first_come", "comm/partials_policies.hpp",
+     "Flash Decode: the scope of the look for a record that has come",
+     "platform::atomic_load<order::relaxed, scope::system>",
+     "platform::atomic_load<order::relaxed, scope::agent>", [PARTIALS]),
     ("decode_settle", "comm/partials_policies.hpp", "Flash Decode: the wait at the end of the gather",
      "const wait_status status = wait_for(source, signal);", "const auto status = wait_status::ok;",
      [DECODE]),
@@ -227,8 +243,6 @@ GEMM_KERNEL = [
      "      platform::block_sync();\n      multiply.step", "      multiply.step"),
 ]
 DECODE_KERNEL = [
-    ("attend_free", "the barrier before a split takes shared memory",
-     "    platform::block_sync();  // shared memory is free\n", ""),
     ("attend_located", "the barrier before a split's queries and rows are read",
      "    platform::block_sync();\n    if (first < end) walk", "    if (first < end) walk"),
     ("attend_finished", "the barrier before a split's sums are divided",
@@ -263,28 +277,20 @@ MUTANTS = (
      for file, prefix, tests, some in (
          ("all_gather_gemm_kernel.hpp", "", [GEMM], GEMM_KERNEL),
          ("flash_decode_kernel.hpp", "Flash Decode: ", [DECODE], DECODE_KERNEL),
-         ("flash_decode_combine.hpp", "Flash Decode: ", [DECODE], COMBINE))
+         ("flash_decode_combine.hpp", "Flash Decode: ", [PARTIALS], COMBINE))
      for name, what, old, new in some])
 
-# What another synchronisation implies today: it survives, and says why. One that a test kills is no
-# longer implied, and belongs above.
-IMPLIED = [
-    (Mutant("softmax", "ops/flash_decode_softmax.hpp", "x", [("    platform::wave_sync();  // the row's lanes have read its scores\n", "")], [DECODE]), "x"),
+# What the emulator cannot show: it survives, and says why it is there all the same. One that a test
+# kills belongs above, one that nothing needs is no longer in the library.
+UNSEEN = [
     (Mutant("fence_seq_cst", "signal.hpp", "the total order of `fence`",
             [("platform::fence<Order, Scope>()",
               "platform::fence<Order == order::seq_cst ? order::acq_rel : Order, Scope>()")], [LITMUS]),
      "the fabric's fences, as amd's, wait for the stores before them, so that one which both releases "
      "and acquires orders all; cuda's do not (`StoreBuffering` on a GPU)"),
-    (Mutant("decode_acknowledged", "comm/partials.hpp", "Flash Decode: the wait for a free slot",
-            [("free_.wait(x_.ctx, x_.acknowledged, peer, epoch_ - 2, peer)", "wait_status::ok")],
-            [DECODE]),
-     "a rank ends call e-1 only with every peer's records of e-1, which that peer sends after its "
-     "call e-2 has ended"),
-    (Mutant("bulk_drain", "comm/bulk_synchronous.hpp", "bulk_synchronous: the drain after a tile",
-            [("    platform::drain_stores();\n", "")], [GEMM]),
-     "the end of a kernel waits for its stores, and the barrier is another kernel"),
-    (Mutant("decode_bulk_drain", "comm/partials_policies.hpp",
-            "Flash Decode, bulk_synchronous: the drain after a record",
-            [("    platform::drain_stores();\n", "")], [DECODE]),
-     "the end of a kernel waits for its stores, and the barrier is another kernel"),
+    (Mutant("softmax_meeting", "ops/flash_decode_softmax.hpp",
+            "Flash Decode: the meeting of a wave before weights take the place of its scores",
+            [("    platform::wave_sync();  // the row's lanes have read its scores\n", "")], [DECODE]),
+     "the shuffles before it let no lane of the emulator pass before all have read; cuda's order no "
+     "memory"),
 ]

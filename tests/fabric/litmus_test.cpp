@@ -102,6 +102,7 @@ TEST_F(FabricLitmus, LoadBuffering) { every_seed<load_buffering>({2}); }
 TEST_F(FabricLitmus, IndependentReadsOfIndependentWrites) { every_seed<independent_reads>({4}); }
 TEST_F(FabricLitmus, Coherence) { every_seed<coherence>({2, 3}); }
 TEST_F(FabricLitmus, CausesAreWhole) { every_seed<causes_are_whole>({2, 3, 4}); }
+TEST_F(FabricLitmus, CausesReachTheHost) { every_seed<causes_reach_the_host>({2, 3, 4}); }
 TEST_F(FabricLitmus, WithinADevice) {
   every_seed<within<scope::agent, means::loads>, within<scope::agent, means::atomics>,
              within<scope::agent, means::fences>>({2});

@@ -108,6 +108,7 @@ TEST_F(Litmus, LoadBuffering) { on_all<load_buffering>({2}); }
 TEST_F(Litmus, IndependentReadsOfIndependentWrites) { on_all<independent_reads>({4}); }
 TEST_F(Litmus, Coherence) { on_all<coherence>({4}); }
 TEST_F(Litmus, CausesAreWhole) { on_all<causes_are_whole>({2, 3, 5}); }
+TEST_F(Litmus, CausesReachTheHost) { on_all<causes_reach_the_host>({2, 3, 5}); }
 TEST_F(Litmus, WithinADevice) {
   on_all<within<scope::agent, means::loads>>({2});
   on_all<within<scope::agent, means::atomics>>({2});

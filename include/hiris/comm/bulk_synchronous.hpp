@@ -3,9 +3,10 @@
 /// The baseline: everything is shipped, all ranks meet, then everything may be read.
 ///
 /// Three launches: a kernel that ships, a barrier of all ranks, the multiply. Readiness is left to
-/// the barrier. Reuse: an inbox has two slots. The ship kernel of call e writes slot e while a slow
-/// peer may still read slot e-1; slot e was last read in call e-2, and the barrier of call e-1,
-/// which this rank has passed, came after that on every rank.
+/// the barrier; the end of the kernel that ships waits for its stores. Reuse: an inbox has two
+/// slots. The ship kernel of call e writes slot e while a slow peer may still read slot e-1; slot e
+/// was last read in call e-2, and the barrier of call e-1, which this rank has passed, came after
+/// that on every rank.
 #pragma once
 
 #include "hiris/comm/exchange.hpp"
@@ -31,7 +32,6 @@ class bulk_synchronous {
   HIRIS_DEVICE wait_status ship(int item) {
     const shipment what = shipment_at(p_, item);
     ship_tile(p_, what.tile, what.peer, epoch_);
-    platform::drain_stores();
     return wait_status::ok;
   }
 

@@ -102,7 +102,10 @@ class partials_base {
 /// What the policies with signals do alike.
 ///
 /// Reuse: an inbox has two slots. A rank that has finished reading call e acknowledges it to all
-/// peers; slot e of a peer is written only when that peer has acknowledged call e-2.
+/// peers; slot e of a peer is written only when that peer has acknowledged call e-2. While all goes
+/// well, the peer's records of e-1, which this rank has waited for, say as much. After a wait that
+/// ran out they do not: the kernels behind it on the stream run all the same, and a peer that is
+/// slow, and waits for nothing more in its call, neither learns of it nor reports it.
 /// Residency: a workgroup that waits holds its place, so every workgroup of a launch is resident.
 class partials_signalled : public partials_base {
  public:

@@ -27,7 +27,8 @@ class partials_kept : public partials_base {
   HIRIS_DEVICE wait_status publish(int) { return wait_status::ok; }
 };
 
-/// Ships without a word; readiness comes from a barrier of all ranks between the kernels.
+/// Ships without a word; readiness comes from a barrier of all ranks between the kernels, the end
+/// of which waits for their stores.
 ///
 /// Reuse: slot e was last read in call e-2, and the barrier of call e-1, which this rank has
 /// passed, came after that on every rank.
@@ -39,7 +40,6 @@ class partials_bulk : public partials_base {
 
   HIRIS_DEVICE wait_status ship(int item) {
     send(peer_of(item), group_of(item));
-    platform::drain_stores();
     return wait_status::ok;
   }
   HIRIS_DEVICE wait_status settle() { return wait_status::ok; }

@@ -59,8 +59,9 @@ class pull {
     const wait_status status =
         seen_.wait(p_.x.ctx, p_.x.arrived, here_.first_tile, epoch_, at.source);
     if (status != wait_status::ok) return status;
+    // The wait has acquired it. Atomic, so that amd does not load it by the scalar cache.
     const std::int64_t offset_bytes = platform::wave_uniform(
-        platform::atomic_load<order::relaxed, scope::system>(p_.offsets + at.source));
+        platform::atomic_load<order::relaxed, scope::workgroup>(p_.offsets + at.source));
     here_.base = (const T*)(p_.a_windows[at.source].data + offset_bytes);
     return status;
   }

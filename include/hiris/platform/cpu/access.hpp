@@ -56,12 +56,18 @@ void count_here(Counter which, std::uint64_t n) {
       n, std::memory_order_relaxed);
 }
 
-/// Whose memory an address is: an ordinal, -1 for host memory, -2 for another process's.
+/// Whose memory an address is, if no device's.
+inline constexpr int owned_by_host = -1;     ///< Host memory that devices may reach.
+inline constexpr int owned_by_process = -2;  ///< Another process's.
+inline constexpr int owned_by_nobody = -3;   ///< The runtime did not give it out.
+constexpr bool is_on_device(int owner) { return owner >= 0 || owner == owned_by_process; }
+
+/// Whose memory an address is: an ordinal, or one of the above.
 inline int owner_of(const void* p) {
   struct range {
     const std::byte* first = nullptr;
     const std::byte* last = nullptr;
-    int owner = -1;
+    int owner = owned_by_nobody;
     std::uint64_t generation = 0;
   };
   static constinit thread_local range known[4] = {};
@@ -71,9 +77,9 @@ inline int owner_of(const void* p) {
   for (const range& r : known)
     if (r.generation == generation && at >= r.first && at < r.last) return r.owner;
   const auto found = the_memory().find(p);
-  if (!found) return -1;
-  const int owner = found->place == memory_place::host       ? -1
-                    : found->place == memory_place::imported ? -2
+  if (!found) return owned_by_nobody;
+  const int owner = found->place == memory_place::host       ? owned_by_host
+                    : found->place == memory_place::imported ? owned_by_process
                                                              : found->device;
   known[next++ % 4] = {found->base, found->base + found->bytes, owner, generation};
   return owner;
@@ -83,7 +89,7 @@ inline void count_access(const void* p, std::size_t bytes, bool write) {
   if (here.current == nullptr) return;
   const workgroup& group = *here.current->owner->group;
   const int owner = owner_of(p);
-  if (owner == -1) return;
+  if (!is_on_device(owner)) return;
   if (owner != group.device)
     all_counters[static_cast<std::size_t>(group.device)].by_kind[2].fetch_add(
         bytes, std::memory_order_relaxed);

@@ -267,7 +267,7 @@ inline void note_copy(const void* to, const void* from, std::size_t bytes) {
 ///
 /// @param polls It may be one of many that wait for a change.
 [[gnu::noinline, gnu::cold]] inline bool fabric_takes(const void* p, bool polls) {
-  if (here.current == nullptr || owner_of(p) == -1) return false;
+  if (here.current == nullptr || owner_of(p) == owned_by_nobody) return false;
   the_fabric().step_aside(polls);
   return true;
 }

@@ -153,7 +153,7 @@ class fabric_keeper {
     if (seeks_races_) races_.enter(copying_, device, 1, before, {"a copy or fill", -1, rank});
   }
   void note_copy(const void* p, std::size_t bytes, access_kind kind) {
-    if (copying_.lanes.empty() || owner_of(p) == -1) return;
+    if (copying_.lanes.empty() || !is_on_device(owner_of(p))) return;
     const auto* at = static_cast<const std::byte*>(p);
     while (bytes > 0) {
       const std::size_t part =

@@ -85,8 +85,11 @@ inline hipError_t hipFree(void* at) {
 }
 
 inline hipError_t hipHostFree(void* at) {
-  return hiris::platform::cpu::leave(
-      hiris::platform::cpu::the_memory().release(at, hiris::platform::cpu::memory_place::host));
+  using namespace hiris::platform::cpu;
+  const auto found = the_memory().find(at);
+  if (found && found->base == at && fabric_enabled())
+    the_fabric().forget(found->base, found->bytes);
+  return leave(the_memory().release(at, memory_place::host));
 }
 
 inline hipError_t hipHostGetDevicePointer(void** device_pointer, void* host_pointer,
