@@ -62,7 +62,7 @@ struct flash_decode_kernel {
     score_scale scale;
     std::uint64_t* split_done;  ///< [groups] splits completed, over all calls.
     float* split_records;       ///< [groups, splits, record_floats]
-    decode_report report;
+    decode_report* report;      ///< In host memory.
   };
   struct shared {
     platform::vec16 q[std::size_t{decode_rows * HeadDim / 8}];
@@ -245,7 +245,7 @@ struct flash_decode_kernel {
     const int given = platform::wave_uniform(platform::load_global(p.in.kv_lengths + sequence));
     if (given >= 0 && given <= p.in.max_kv_len) return given;
     if (platform::thread_rank() == 0)
-      report_bad_input(p.report, decode_fault::length, sequence, given, p.in.max_kv_len);
+      report_bad_input(p.report, decode_fault::length, sequence, given);
     return given < 0 ? 0 : p.in.max_kv_len;
   }
 
@@ -267,7 +267,7 @@ struct flash_decode_kernel {
         row = (std::int64_t{page} * p.in.page_size + (key - column * p.in.page_size)) * d.kv_heads +
               at.kv_head;
       else
-        report_bad_input(p.report, decode_fault::page, at.sequence, page, p.in.pages - 1);
+        report_bad_input(p.report, decode_fault::page, at.sequence, page);
     }
     row_at[thread] = row == no_row ? no_row : row * d.head_dim;
   }

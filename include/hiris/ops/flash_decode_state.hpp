@@ -136,9 +136,9 @@ class flash_decode_state {
   int attend_blocks() const noexcept { return attend_blocks_; }
   int gather_blocks() const noexcept { return gather_blocks_; }
   int combine_blocks() const noexcept { return combine_blocks_; }
-  std::uint64_t* split_done() const noexcept { return words_.data() + 4; }
+  std::uint64_t* split_done() const noexcept { return words_.data() + 3; }
   float* split_records() const noexcept { return splits_.data(); }
-  decode_report report() const noexcept { return {find_.data(), words_.data() + 3}; }
+  decode_report* report() const noexcept { return report_.data(); }
 
   /// @throws errc::timed_out once a wait has run out; errc::invalid_argument, once, if a kernel has
   ///         found a length or a page that is not there.
@@ -152,7 +152,9 @@ class flash_decode_state {
       dead_ = true;
       throw;
     }
-    throw_if_reported(*find_.data(), heap_.ranks().rank());
+    throw_if_reported(*report_.data(), heap_.ranks().rank(), [this](decode_fault what) {
+      return what == decode_fault::length ? problem_.max_kv_len : problem_.pages - 1;
+    });
   }
 
   /// Runs the launches of a call. If one fails, peers wait for what never comes: the op is dead.
@@ -193,9 +195,9 @@ class flash_decode_state {
     if (plan_.splits > 1)
       splits_ =
           platform::device_buffer<float>(static_cast<std::size_t>(own_floats() * plan_.splits));
-    words_ = platform::device_buffer<std::uint64_t>(4 + static_cast<std::size_t>(plan_.groups));
-    find_ = platform::device_buffer<decode_find>(1, platform::memory_kind::host);
-    *find_.data() = {};
+    words_ = platform::device_buffer<std::uint64_t>(3 + static_cast<std::size_t>(plan_.groups));
+    report_ = platform::device_buffer<decode_report>(1, platform::memory_kind::host);
+    *report_.data() = 0;
     std::vector<std::uint64_t> words(words_.size(), 0);
     words[0] = words[2] = options_.first_epoch;
     std::vector<signal_counter> counts(static_cast<std::size_t>(signals_.size()));
@@ -230,7 +232,7 @@ class flash_decode_state {
   symmetric_array<signal_counter> signals_;
   platform::device_buffer<float> own_, splits_;
   platform::device_buffer<std::uint64_t> words_;
-  platform::device_buffer<decode_find> find_;
+  platform::device_buffer<decode_report> report_;
 };
 
 }  // namespace hiris
