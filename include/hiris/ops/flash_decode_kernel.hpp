@@ -60,9 +60,9 @@ struct flash_decode_kernel {
     decode_inputs<T> in;
     decode_output<T> to;
     score_scale scale;
+    decode_report* report;      ///< In host memory.
     std::uint64_t* split_done;  ///< [groups] splits completed, over all calls.
     float* split_records;       ///< [groups, splits, record_floats]
-    decode_report* report;      ///< In host memory.
   };
   struct shared {
     platform::vec16 q[std::size_t{decode_rows * HeadDim / 8}];
@@ -119,7 +119,7 @@ struct flash_decode_kernel {
     return journey.publish(group);
   }
 
-  /// Writes the record of a split.
+  /// Writes the record of a split. All have met since shared memory was used last.
   static HIRIS_DEVICE void attend(const params& p, shared& s, const decode_group& at, int split,
                                   float* record) {
     const flash_decode_plan& d = p.plan;
@@ -128,7 +128,6 @@ struct flash_decode_kernel {
     const int steps = (steps_of_all + d.splits - 1) / d.splits;
     const int first = split * steps * decode_keys;
     const int end = first + steps * decode_keys < length ? first + steps * decode_keys : length;
-    platform::block_sync();  // shared memory is free
     s.weights.clear();
     typename atom::c_fragment sum[std::size_t{columns}];
     HIRIS_UNROLL
