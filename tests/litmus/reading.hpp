@@ -35,7 +35,7 @@ struct there_and_back : one_block {
 
   /// From rank 0 to the area of this rank, there, by all that take part.
   static HIRIS_DEVICE void move(const context& ctx, int* from, int* area) {
-    constexpr auto n = static_cast<std::uint64_t>(block_threads);
+    const auto n = static_cast<std::uint64_t>(platform::block_threads());
     if constexpr (How == way::load_store) {
       const int i = platform::thread_rank();
       store(ctx, area + i, load(ctx, from + i, 0), 0);
