@@ -13,7 +13,8 @@
 ///     }
 ///
 /// All of this is inlined into every wait, and its registers and branches with it: hence the cause
-/// is written once, and copied in loops that are not unrolled.
+/// is written once, and copied in loops that are not unrolled. (Plain stores would do, since a
+/// release follows; with them the compiler reserves private memory for a kernel on gfx950.)
 #pragma once
 
 #include <cstddef>
@@ -70,8 +71,7 @@ enum class cause_kind : std::uint8_t {
 /// Order    acquires what was told, and releases to the host.
 /// Cost     a few microseconds a peer, for the one that tells.
 ///
-/// @param write Called with the record of this rank: writes the cause by plain stores, which the
-///              state's release covers.
+/// @param write Called with the record of this rank: writes the cause by peer_store.
 template <class Context, class Write>
 HIRIS_DEVICE void end_waits(const Context& ctx, cause_kind kind, Write write) {
   if (ctx.fault == nullptr) return;
@@ -92,8 +92,8 @@ HIRIS_DEVICE void end_waits(const Context& ctx, cause_kind kind, Write write) {
     HIRIS_NO_UNROLL
     for (std::size_t at = offsetof(fault_record, cause); at < offsetof(fault_record, ended);
          at += 8)
-      platform::store_global((std::uint64_t*)((char*)r + at),
-                             platform::load_global((const std::uint64_t*)((char*)ctx.fault + at)));
+      platform::peer_store((std::uint64_t*)((char*)r + at),
+                           platform::peer_load((const std::uint64_t*)((char*)ctx.fault + at)));
     platform::atomic_store<order::release, scope::system>(&r->state, now);
   }
 }
@@ -103,13 +103,13 @@ template <class Context>
 HIRIS_DEVICE void end_waits(const Context& ctx, fault_cause cause) {
   // by value: a reference would cost gfx90a scratch
   end_waits(ctx, cause_kind::waited, [cause](fault_record* to) {
-    platform::store_global(&to->cause.rank, cause.rank);
-    platform::store_global(&to->cause.peer, cause.peer);
-    platform::store_global(&to->cause.block, cause.block);
-    platform::store_global(&to->cause.signal, cause.signal);
-    platform::store_global(&to->cause.expected, cause.expected);
-    platform::store_global(&to->cause.seen, cause.seen);
-    platform::store_global(&to->cause.elapsed_ns, cause.elapsed_ns);
+    platform::peer_store(&to->cause.rank, cause.rank);
+    platform::peer_store(&to->cause.peer, cause.peer);
+    platform::peer_store(&to->cause.block, cause.block);
+    platform::peer_store(&to->cause.signal, cause.signal);
+    platform::peer_store(&to->cause.expected, cause.expected);
+    platform::peer_store(&to->cause.seen, cause.seen);
+    platform::peer_store(&to->cause.elapsed_ns, cause.elapsed_ns);
   });
 }
 

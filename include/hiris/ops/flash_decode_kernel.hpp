@@ -60,9 +60,10 @@ struct flash_decode_kernel {
     decode_inputs<T> in;
     decode_output<T> to;
     score_scale scale;
-    decode_report* report;      ///< In host memory.
-    std::uint64_t* split_done;  ///< [groups] splits completed, over all calls.
+    std::uint64_t* split_done;  ///< [groups] splits completed, over all calls. The word in front
+                                ///< of them: the claim of the report.
     float* split_records;       ///< [groups, splits, record_floats]
+    decode_report* report;      ///< In host memory.
   };
   struct shared {
     platform::vec16 q[std::size_t{decode_rows * HeadDim / 8}];
@@ -244,7 +245,8 @@ struct flash_decode_kernel {
     const int given = platform::wave_uniform(platform::load_global(p.in.kv_lengths + sequence));
     if (given >= 0 && given <= p.in.max_kv_len) return given;
     if (platform::thread_rank() == 0)
-      report_bad_input(p.report, decode_fault::length, sequence, given);
+      report_bad_input(p.report, p.split_done - 1, decode_fault::length, sequence, given,
+                       p.in.max_kv_len);
     return given < 0 ? 0 : p.in.max_kv_len;
   }
 
@@ -266,7 +268,8 @@ struct flash_decode_kernel {
         row = (std::int64_t{page} * p.in.page_size + (key - column * p.in.page_size)) * d.kv_heads +
               at.kv_head;
       else
-        report_bad_input(p.report, decode_fault::page, at.sequence, page);
+        report_bad_input(p.report, p.split_done - 1, decode_fault::page, at.sequence, page,
+                         p.in.pages - 1);
     }
     row_at[thread] = row == no_row ? no_row : row * d.head_dim;
   }

@@ -4,14 +4,10 @@
 ///
 /// Lengths and block tables may change from call to call, so only the kernel can check them. It
 /// never reads outside the cache: a length is brought into its range, a key on a page that is not
-/// there counts as zero. One such find is reported.
+/// there counts as zero. The first such find is reported.
 ///
-/// A find is one word, in host memory that the device writes: so it is whole, whoever else reports,
-/// and no device needs an operation that reads and writes there, which need not be atomic to the
-/// host (docs/decisions/0009).
-///
-///     report_bad_input(p.report, decode_fault::length, b, length);         // device
-///     throw_if_reported(*report, rank, [](decode_fault) { return most; });  // host
+///     report_bad_input(report, claimed, decode_fault::length, b, length, max_kv_len);   // device
+///     throw_if_reported(*report, rank, [] { ... *claimed = 0 ... });                    // host
 #pragma once
 
 #include <atomic>
@@ -26,40 +22,54 @@
 namespace hiris {
 
 /// What is wrong.
-enum class decode_fault : std::uint64_t { length = 1, page = 2 };
+enum class decode_fault : std::int32_t { length, page };
 
-/// A find: the value that was given in bits 0 to 31, the number in the batch in bits 32 to 47, the
-/// decode_fault above. 0: none.
-using decode_report = std::uint64_t;
+/// One an op, in host memory that the device writes. It is claimed in device memory: what reads and
+/// writes host memory in one operation need not be atomic to the host (docs/decisions/0009).
+struct decode_report {
+  std::uint32_t state;    ///< 0 none, 2 complete.
+  std::int32_t what;      ///< A decode_fault.
+  std::int32_t sequence;  ///< Number in the batch.
+  std::int32_t value;     ///< The length or page that was given.
+  std::int32_t most;      ///< The largest that was allowed.
+};
 
-/// Leaves a find in the report. Caller: a thread.
+/// Leaves a find in the report, unless there is one. Caller: a thread.
 ///
-/// Order    relaxed, system: the host reads it once the stream has come so far.
-///
-/// @param sequence Number in the batch, below 2^16.
-/// @param value    The length or page that was given.
-HIRIS_DEVICE void report_bad_input(decode_report* report, decode_fault what, int sequence,
-                                   int value) {
-  platform::atomic_store<order::relaxed, scope::system>(
-      report, static_cast<std::uint64_t>(what) << 48 | static_cast<std::uint64_t>(sequence) << 32 |
-                  static_cast<std::uint32_t>(value));
+/// @param claimed In device memory: 0, or 1 once a thread has claimed the report.
+HIRIS_DEVICE void report_bad_input(decode_report* report, std::uint64_t* claimed, decode_fault what,
+                                   int sequence, int value, int most) {
+  constexpr auto relaxed = order::relaxed;
+  constexpr auto system = scope::system;
+  if (platform::atomic_compare_exchange<relaxed, scope::agent>(claimed, std::uint64_t{0},
+                                                               std::uint64_t{1}) != 0)
+    return;
+  platform::atomic_store<relaxed, system>(&report->what, static_cast<std::int32_t>(what));
+  platform::atomic_store<relaxed, system>(&report->sequence, sequence);
+  platform::atomic_store<relaxed, system>(&report->value, value);
+  platform::atomic_store<relaxed, system>(&report->most, most);
+  platform::atomic_store<order::release, system>(&report->state, 2u);
 }
 
 /// Throws errc::invalid_argument if a kernel has reported something, and forgets it.
 ///
 /// Caller   host.
 ///
-/// @param most The largest value that was allowed, of a decode_fault.
-template <class Most>
-void throw_if_reported(decode_report& report, int rank, Most most) {
-  const decode_report find = std::atomic_ref(report).exchange(0, std::memory_order_relaxed);
-  if (find == 0) return;
-  const auto what = static_cast<decode_fault>(find >> 48);
-  const auto value = static_cast<std::int32_t>(static_cast<std::uint32_t>(find));
+/// @param reopen Called when the report has been read: sets `claimed` to 0.
+template <class Reopen>
+void throw_if_reported(decode_report& report, int rank, Reopen reopen) {
+  const std::atomic_ref<std::uint32_t> state(report.state);
+  if (state.load(std::memory_order_acquire) != 2) return;
+  const decode_report found = report;
+  state.store(0, std::memory_order_release);
+  reopen();
+  const std::string sequence = " of sequence " + std::to_string(found.sequence);
   throw error(errc::invalid_argument, rank,
-              (what == decode_fault::length ? "the KV length" : "a page in the block table") +
-                  (" of sequence " + std::to_string(find >> 32 & 0xffff)) + " is " +
-                  std::to_string(value) + "; allowed are 0 to " + std::to_string(most(what)));
+              (found.what == static_cast<std::int32_t>(decode_fault::length)
+                   ? "the KV length"
+                   : "a page in the block table") +
+                  sequence + " is " + std::to_string(found.value) + "; allowed are 0 to " +
+                  std::to_string(found.most));
 }
 
 }  // namespace hiris

@@ -136,7 +136,7 @@ class flash_decode_state {
   int attend_blocks() const noexcept { return attend_blocks_; }
   int gather_blocks() const noexcept { return gather_blocks_; }
   int combine_blocks() const noexcept { return combine_blocks_; }
-  std::uint64_t* split_done() const noexcept { return words_.data() + 3; }
+  std::uint64_t* split_done() const noexcept { return words_.data() + 4; }
   float* split_records() const noexcept { return splits_.data(); }
   decode_report* report() const noexcept { return report_.data(); }
 
@@ -152,8 +152,9 @@ class flash_decode_state {
       dead_ = true;
       throw;
     }
-    throw_if_reported(*report_.data(), heap_.ranks().rank(), [this](decode_fault what) {
-      return what == decode_fault::length ? problem_.max_kv_len : problem_.pages - 1;
+    throw_if_reported(*report_.data(), heap_.ranks().rank(), [this] {
+      const std::uint64_t nobody = 0;
+      platform::copy_now(words_.data() + 3, &nobody, sizeof nobody);
     });
   }
 
@@ -195,9 +196,9 @@ class flash_decode_state {
     if (plan_.splits > 1)
       splits_ =
           platform::device_buffer<float>(static_cast<std::size_t>(own_floats() * plan_.splits));
-    words_ = platform::device_buffer<std::uint64_t>(3 + static_cast<std::size_t>(plan_.groups));
+    words_ = platform::device_buffer<std::uint64_t>(4 + static_cast<std::size_t>(plan_.groups));
     report_ = platform::device_buffer<decode_report>(1, platform::memory_kind::host);
-    *report_.data() = 0;
+    *report_.data() = {};
     std::vector<std::uint64_t> words(words_.size(), 0);
     words[0] = words[2] = options_.first_epoch;
     std::vector<signal_counter> counts(static_cast<std::size_t>(signals_.size()));
