@@ -61,7 +61,7 @@ class world {
       if (!detail::is_text(peer(r).host))
         throw detail::told_wrongly(r, step,
                                    "'" + detail::received_text(peer(r).host) + "' as its host",
-                                   "a text that ends within its field");
+                                   detail::text_rule);
       if (peer(r).device < 0)
         throw detail::told_wrongly(r, step, "device " + std::to_string(peer(r).device),
                                    "0 or more");

@@ -71,21 +71,21 @@ HIRIS_DEVICE void record_misuse(const Context& ctx, misuse what, const access& a
     const extent window = window_of(ctx, a.in_signals);
     const auto offset =
         reinterpret_cast<std::uintptr_t>(a.at) - reinterpret_cast<std::uintptr_t>(window.begin);
-    platform::store_global(&to->cause.rank, ctx.rank);
-    platform::store_global(&to->cause.peer, static_cast<std::int32_t>(a.peer));
-    platform::store_global(&to->cause.block, static_cast<std::uint32_t>(platform::block_rank()));
+    platform::peer_store(&to->cause.rank, ctx.rank);
+    platform::peer_store(&to->cause.peer, static_cast<std::int32_t>(a.peer));
+    platform::peer_store(&to->cause.block, static_cast<std::uint32_t>(platform::block_rank()));
     misuse_record& m = to->refused;
-    platform::store_global(&m.what, static_cast<std::uint32_t>(what));
-    platform::store_global(&m.by, static_cast<std::uint32_t>(a.by));
-    platform::store_global(&m.in_signals, a.in_signals ? 1u : 0u);
-    platform::store_global(&m.ranks, static_cast<std::uint32_t>(ctx.size));
-    platform::store_global(&m.address,
-                           static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(address)));
-    platform::store_global(&m.offset_bytes, static_cast<std::int64_t>(offset));
-    platform::store_global(&m.count, a.count);
-    platform::store_global(&m.elem_bytes, static_cast<std::uint64_t>(a.elem_bytes));
-    platform::store_global(&m.alignment, static_cast<std::uint64_t>(a.alignment));
-    platform::store_global(&m.window_bytes, window.bytes);
+    platform::peer_store(&m.what, static_cast<std::uint32_t>(what));
+    platform::peer_store(&m.by, static_cast<std::uint32_t>(a.by));
+    platform::peer_store(&m.in_signals, a.in_signals ? 1u : 0u);
+    platform::peer_store(&m.ranks, static_cast<std::uint32_t>(ctx.size));
+    platform::peer_store(&m.address,
+                         static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(address)));
+    platform::peer_store(&m.offset_bytes, static_cast<std::int64_t>(offset));
+    platform::peer_store(&m.count, a.count);
+    platform::peer_store(&m.elem_bytes, static_cast<std::uint64_t>(a.elem_bytes));
+    platform::peer_store(&m.alignment, static_cast<std::uint64_t>(a.alignment));
+    platform::peer_store(&m.window_bytes, window.bytes);
   });
 }
 

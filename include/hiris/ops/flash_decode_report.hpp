@@ -27,7 +27,7 @@ enum class decode_fault : std::int32_t { length, page };
 /// One an op, in host memory that the device writes. It is claimed in device memory: what reads and
 /// writes host memory in one operation need not be atomic to the host (docs/decisions/0009).
 struct decode_report {
-  std::uint32_t state;    ///< 0 none, 2 complete.
+  std::uint32_t state;    ///< 0 none, 1 complete.
   std::int32_t what;      ///< A decode_fault.
   std::int32_t sequence;  ///< Number in the batch.
   std::int32_t value;     ///< The length or page that was given.
@@ -48,7 +48,7 @@ HIRIS_DEVICE void report_bad_input(decode_report* report, std::uint64_t* claimed
   platform::atomic_store<relaxed, system>(&report->sequence, sequence);
   platform::atomic_store<relaxed, system>(&report->value, value);
   platform::atomic_store<relaxed, system>(&report->most, most);
-  platform::atomic_store<order::release, system>(&report->state, 2u);
+  platform::atomic_store<order::release, system>(&report->state, 1u);
 }
 
 /// Throws errc::invalid_argument if a kernel has reported something, and forgets it.
@@ -59,7 +59,7 @@ HIRIS_DEVICE void report_bad_input(decode_report* report, std::uint64_t* claimed
 template <class Reopen>
 void throw_if_reported(decode_report& report, int rank, Reopen reopen) {
   const std::atomic_ref<std::uint32_t> state(report.state);
-  if (state.load(std::memory_order_acquire) != 2) return;
+  if (state.load(std::memory_order_acquire) == 0) return;
   const decode_report found = report;
   state.store(0, std::memory_order_release);
   reopen();

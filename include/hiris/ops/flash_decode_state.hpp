@@ -136,7 +136,7 @@ class flash_decode_state {
   int attend_blocks() const noexcept { return attend_blocks_; }
   int gather_blocks() const noexcept { return gather_blocks_; }
   int combine_blocks() const noexcept { return combine_blocks_; }
-  std::uint64_t* split_done() const noexcept { return words_.data() + 4; }
+  std::uint64_t* split_done() const noexcept { return report_claim() + 1; }
   float* split_records() const noexcept { return splits_.data(); }
   decode_report* report() const noexcept { return report_.data(); }
 
@@ -154,7 +154,7 @@ class flash_decode_state {
     }
     throw_if_reported(*report_.data(), heap_.ranks().rank(), [this] {
       const std::uint64_t nobody = 0;
-      platform::copy_now(words_.data() + 3, &nobody, sizeof nobody);
+      platform::copy_now(report_claim(), &nobody, sizeof nobody);
     });
   }
 
@@ -184,6 +184,8 @@ class flash_decode_state {
   }
 
  private:
+  /// Stands in front of split_done(), where kernels look for it.
+  std::uint64_t* report_claim() const noexcept { return words_.data() + 3; }
   std::int64_t own_floats() const { return std::int64_t{plan_.groups} * plan_.record_floats; }
   std::int64_t acknowledged_at() const {
     return std::int64_t{heap_.ranks().size()} * signals_a_source_;
@@ -232,6 +234,8 @@ class flash_decode_state {
   symmetric_array<float> inbox_;
   symmetric_array<signal_counter> signals_;
   platform::device_buffer<float> own_, splits_;
+  /// Epoch of the calls and what counts its workgroups, epoch of the barrier, claim of the report,
+  /// then splits done, [groups].
   platform::device_buffer<std::uint64_t> words_;
   platform::device_buffer<decode_report> report_;
 };

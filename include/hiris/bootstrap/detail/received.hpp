@@ -34,6 +34,9 @@ bool is_text(const std::array<char, N>& field) {
   return std::find(field.begin(), field.end(), '\0') != field.end();
 }
 
+/// What is allowed of such a field, in an error.
+inline constexpr const char* text_rule = "a text that ends within its field";
+
 /// The error for what no rank of this build tells.
 ///
 /// @param rank    Who told it.

@@ -58,8 +58,6 @@ struct allocation_request {
   }
 };
 
-inline constexpr const char* text_rule = "a text that ends within its field";
-
 template <std::size_t N>
 std::array<char, N> fixed_text(std::string_view text) {
   std::array<char, N> result{};
