@@ -22,7 +22,7 @@ using test::sum_kernel;
 /// after the barrier all threads of all ranks read all of it. Data: words [threads], errors,
 /// rounds.
 struct rounds_kernel {
-  static constexpr int block_threads = 160;
+  static constexpr int block_threads = 96;  // a wave that is not full, and 8 ranks fit one device
   struct params {
     const context* contexts;
     int* base;
@@ -42,7 +42,7 @@ struct rounds_kernel {
       words[t] = round * 1000 + t;
       if (block_barrier(ctx, signals, ++epoch) != wait_status::ok) return;
       for (int r = 0; r < ctx.size; ++r) {
-        const int other = (t + 67) % block_threads;  // written by another wave
+        const int other = t < 64 ? 64 + t % 32 : (t - 64) * 2;  // written by another wave
         if (platform::load_global(ctx.on(r, words) + other) != round * 1000 + other)
           platform::atomic_fetch_add<order::relaxed, scope::agent>(errors, 1);
       }
@@ -55,11 +55,12 @@ struct rounds_kernel {
 TEST(BlockBarrier, LetsNobodyThroughEarly) {
   for (int size = 1; size <= 8; ++size)
     for (const std::uint64_t first : {std::uint64_t{0}, ~std::uint64_t{0} - 7}) {
-      plain_team team(size, 162 * sizeof(int), static_cast<std::size_t>(size));
+      constexpr std::size_t threads = rounds_kernel::block_threads;
+      plain_team team(size, (threads + 2) * sizeof(int), static_cast<std::size_t>(size));
       team.set_arrivals(first);
       team.launch<rounds_kernel>({team.contexts(), team.data<int>(0), team.signals(0), first, 20});
       for (int r = 0; r < size; ++r) {
-        EXPECT_EQ(team.read<int>(r, 160, 2), (std::vector<int>{0, 20}))
+        EXPECT_EQ(team.read<int>(r, threads, 2), (std::vector<int>{0, 20}))
             << "rank " << r << " of " << size;
         for (int from = 0; from < size; ++from)
           EXPECT_EQ(team.arrivals(r, static_cast<std::size_t>(from)), first + (from == r ? 0 : 40));
