@@ -9,7 +9,9 @@
 #include "ops/flash_decode_case.hpp"
 #include "support/device_test.hpp"
 
-template class hiris::flash_decode<hiris::float16>;  // those of other tests are not checked
+// Those of other tests are not checked.
+template class hiris::all_gather_gemm<hiris::float16, hiris::matrix_layout::row_major, float>;
+template class hiris::flash_decode<hiris::float16>;
 
 namespace {
 

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: MIT
+// The kernels of all-gather + GEMM for bfloat16, B row-major, once for all tests.
+#include "hiris/ops/all_gather_gemm.hpp"
+
+template class hiris::all_gather_gemm<hiris::bfloat16>;
+template class hiris::all_gather_gemm<hiris::bfloat16, hiris::matrix_layout::row_major, float>;
