@@ -14,6 +14,7 @@ class Mutant:
 
 LITMUS, GEMM, DECODE = "litmus", "all_gather_gemm", "flash_decode"
 PARTIALS = "partials"
+POLICIES, GEMM_ERRORS, DECODE_ERRORS = "policies", "all_gather_gemm_errors", "flash_decode_errors"
 
 SIGNAL = [
     ("quiet", "the drain of `quiet`", "void quiet() { platform::complete_stores(); }",
@@ -177,9 +178,19 @@ OTHERS = [
     ("acknowledge_release", "comm/epoch.hpp", "the release of an acknowledgement",
      "notify(ctx, acknowledged + ctx.rank, peer)",
      "platform::atomic_fetch_add<order::relaxed, scope::system>("
-     "&ctx.on(peer, acknowledged + ctx.rank)->arrivals, std::uint64_t{1})", [GEMM, DECODE]),
+     "&ctx.on(peer, acknowledged + ctx.rank)->arrivals, std::uint64_t{1})", [GEMM]),
     ("bulk_barrier", "ops/all_gather_gemm.hpp", "bulk_synchronous: the barrier of all ranks",
-     "platform::launch<barrier_kernel>(stream, 1, state_.barrier_params());", "{}", [GEMM]),
+     "platform::launch<guarded_barrier_kernel>(stream, 1, state_.barrier_params());", "{}", [GEMM]),
+    ("bulk_failed", "comm/bulk_synchronous.hpp",
+     "bulk_synchronous: the look for a failure before it ships",
+     "may_ship_ = !block_has_failed(p_.ctx)", "may_ship_ = true", [POLICIES]),
+    ("bulk_guard", "ops/all_gather_gemm.hpp",
+     "bulk_synchronous: the look for a failure before the barrier",
+     "platform::launch<guarded_barrier_kernel>", "platform::launch<barrier_kernel>", [GEMM_ERRORS]),
+    ("push_failed", "comm/push.hpp", "push: the look for a failure before it ships",
+     "block_wait_to_reuse(", "block_wait_until(", [GEMM_ERRORS]),
+    ("pull_failed", "comm/pull.hpp", "pull: the look for a failure before it opens a shard",
+     "if (hiris::detail::has_failed(ctx)) return;", "", [POLICIES]),
     ("push_acknowledged", "comm/push.hpp", "push: the wait for a free slot",
      "if (what.peer != free_)", "if (false)", [GEMM]),
     ("push_arrived", "comm/push.hpp", "push: the wait for a tile",
@@ -216,8 +227,15 @@ OTHERS = [
     ("decode_own_wait", "comm/partials_policies.hpp", "Flash Decode, fused: the wait for the own record",
      "    return wait_for(source, group / x_.groups_a_signal);",
      "    return partials_awaited::ready(source, group);", [DECODE]),
-    ("decode_acknowledged", "comm/partials.hpp", "Flash Decode: the wait for a free slot",
-     "free_.wait(x_.ctx, x_.acknowledged, peer, epoch_ - 2, peer)", "wait_status::ok", [PARTIALS]),
+    ("decode_failed", "comm/partials.hpp", "Flash Decode: the look for a failure before it ships",
+     "may_ship_ = !block_has_failed(x_.ctx)", "may_ship_ = true", [DECODE_ERRORS]),
+    ("decode_bulk_failed", "comm/partials_policies.hpp",
+     "Flash Decode, bulk_synchronous: the look for a failure before it ships",
+     "    if (!may_ship()) return wait_status::timed_out;\n    send(", "    send(", [PARTIALS]),
+    ("decode_bulk_guard", "ops/flash_decode.hpp",
+     "Flash Decode, bulk_synchronous: the look for a failure before the barrier",
+     "platform::launch<guarded_barrier_kernel>", "platform::launch<barrier_kernel>",
+     [DECODE_ERRORS]),
     ("decode_first_come", "comm/partials_policies.hpp",
      "Flash Decode: the scope of the look for a record that has come",
      "platform::atomic_load<order::relaxed, scope::system>",
@@ -227,7 +245,8 @@ OTHERS = [
      [DECODE]),
     ("decode_bulk_barrier", "ops/flash_decode.hpp",
      "Flash Decode, bulk_synchronous: the barrier of all ranks",
-     "platform::launch<barrier_kernel>(stream, 1, state_.barrier_params());", "{}", [DECODE]),
+     "platform::launch<guarded_barrier_kernel>(stream, 1, state_.barrier_params());", "{}",
+     [DECODE]),
     ("decode_split_drain", "ops/flash_decode_kernel.hpp", "Flash Decode: the drain of a split's record",
      "      platform::drain_stores();\n", "", [DECODE]),
     ("decode_publish_barrier", "ops/flash_decode_kernel.hpp",

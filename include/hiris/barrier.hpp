@@ -84,4 +84,13 @@ struct barrier_kernel {
   }
 };
 
+/// As `barrier_kernel`, but a rank of which a wait has failed does not come: for barriers that say
+/// that what was enqueued before them is done, which it is not then. Not to be used again after
+/// that: epochs no longer agree.
+struct guarded_barrier_kernel : barrier_kernel {
+  static HIRIS_DEVICE void run(const params& p, shared& s) {
+    if (!block_has_failed(p.ctx)) barrier_kernel::run(p, s);
+  }
+};
+
 }  // namespace hiris

@@ -201,6 +201,19 @@ HIRIS_DEVICE bool poll(const context& ctx, const signal_counter* at, std::uint64
   }
 }
 
+/// @tparam Reuses Whether a failure of this rank before it ends the wait, too.
+template <bool Reuses>
+HIRIS_DEVICE wait_status block_wait(const context& ctx, const signal_counter* at,
+                                    std::uint64_t target, int from) {
+  bool late = platform::thread_rank() == 0 &&
+              !admits(ctx, primitive::block_wait_until, from, at, 1, any_rank);
+  if (platform::thread_rank() == 0 && !late) {
+    late = (Reuses && has_failed(ctx)) || !poll(ctx, at, target, from);
+    platform::acquire_after<scope::system>(&at->arrivals);
+  }
+  return platform::block_any(late) ? wait_status::timed_out : wait_status::ok;
+}
+
 }  // namespace detail
 
 /// Waits until signal `at` of this rank has had `target` arrivals, for ctx.budget_ns at most.
@@ -236,13 +249,29 @@ HIRIS_DEVICE wait_status wait_until(const context& ctx, const signal_counter* at
 /// @return  The same on all threads.
 HIRIS_DEVICE wait_status block_wait_until(const context& ctx, const signal_counter* at,
                                           std::uint64_t target, int from) {
-  bool late = platform::thread_rank() == 0 &&
-              !detail::admits(ctx, detail::primitive::block_wait_until, from, at, 1, any_rank);
-  if (platform::thread_rank() == 0 && !late) {
-    late = !detail::poll(ctx, at, target, from);
-    platform::acquire_after<scope::system>(&at->arrivals);
-  }
-  return platform::block_any(late) ? wait_status::timed_out : wait_status::ok;
+  return detail::block_wait<false>(ctx, at, target, from);
+}
+
+/// As `block_wait_until`, before the workgroup overwrites what peers have read: fails also if a
+/// wait of this rank has failed before. What is behind it on the stream runs all the same then, and
+/// must not touch what a slow peer may still be reading: that peer need not wait for anything more,
+/// and would not learn of the failure.
+///
+/// Cost     as `block_wait_until`, and one load of this rank's memory beside the poll.
+HIRIS_DEVICE wait_status block_wait_to_reuse(const context& ctx, const signal_counter* at,
+                                             std::uint64_t target, int from) {
+  return detail::block_wait<true>(ctx, at, target, from);
+}
+
+/// Whether a wait of this rank has failed since its fault was reset, for a kernel that tells peers
+/// something before it waits: see `block_wait_to_reuse`.
+///
+/// Caller   all threads of the workgroup, converged.
+/// Order    none.
+/// Cost     one load of this rank's memory, one workgroup barrier.
+/// @return  The same on all threads.
+HIRIS_DEVICE bool block_has_failed(const context& ctx) {
+  return platform::block_any(platform::thread_rank() == 0 && detail::has_failed(ctx));
 }
 
 }  // namespace hiris

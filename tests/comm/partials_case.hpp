@@ -74,8 +74,7 @@ struct read_kernel {
               coded(comm.epoch(), source, g, i))
             platform::atomic_fetch_add<order::relaxed, scope::agent>(p.wrong, 1);
       }
-    const wait_status end = comm.finish(platform::block_count());
-    static_cast<void>(end);
+    comm.finish(platform::block_count());
   }
 };
 
@@ -86,7 +85,7 @@ class partials_rank {
       : ranks_(heap.ranks().size()),
         signals_((groups + groups_a_signal - 1) / groups_a_signal),
         inbox_(heap.allocate<float>(std::int64_t{2} * ranks_ * groups * record_floats)),
-        counts_(heap.allocate_signals(std::int64_t{ranks_} * (signals_ + 2))),
+        counts_(heap.allocate_signals(std::int64_t{ranks_} * (signals_ + 1))),
         own_(static_cast<std::size_t>(groups * record_floats)),
         words_(3),
         wrong_(1),
@@ -94,7 +93,6 @@ class partials_rank {
            own_.data(),
            inbox_.data(),
            counts_.data(),
-           counts_.data() + ranks_ * signals_,
            {words_.data(), words_.data() + 1, 0},
            groups,
            record_floats,
@@ -114,8 +112,8 @@ class partials_rank {
   void ship(platform::stream stream) const {
     if (!Comm::ships_within && ranks_ > 1) platform::launch<ship_kernel<Comm>>(stream, 2, x_);
     if (std::is_same_v<Comm, comm::partials_bulk> && ranks_ > 1)
-      platform::launch<barrier_kernel>(
-          stream, 1, {x_.ctx, counts_.data() + ranks_ * (signals_ + 1), words_.data() + 2});
+      platform::launch<guarded_barrier_kernel>(
+          stream, 1, {x_.ctx, counts_.data() + ranks_ * signals_, words_.data() + 2});
   }
   template <class Comm>
   void read(platform::stream stream) const {

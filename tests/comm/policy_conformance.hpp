@@ -108,7 +108,7 @@ void expect_policy_gathers(strategy s, const std::vector<std::int64_t>& k_shards
         platform::launch<gather_kernel<Comm>>(stream, blocks, params);
       }
       if (s == strategy::bulk_synchronous)
-        platform::launch<barrier_kernel>(stream, 1, state.barrier_params());
+        platform::launch<guarded_barrier_kernel>(stream, 1, state.barrier_params());
       params.ship = false;
       platform::launch<gather_kernel<Comm>>(stream, blocks, params);
       heap.synchronize(stream);

@@ -23,7 +23,7 @@
 #include "hiris/platform/runtime.hpp"
 #include "support/device_test.hpp"
 
-// These kernels are compiled once for all tests: all_gather_gemm_fp16.cpp, all_gather_gemm_bf16.cpp.
+// Compiled once for all tests: all_gather_gemm_fp16.cpp, all_gather_gemm_bf16.cpp.
 extern template class hiris::all_gather_gemm<hiris::float16>;
 extern template class hiris::all_gather_gemm<hiris::bfloat16>;
 extern template class hiris::all_gather_gemm<hiris::float16, hiris::matrix_layout::row_major,

@@ -189,4 +189,23 @@ TEST_F(Errors, AWaitThatRunsOutOnOneRankIsTheCauseOnAll) {
       });
 }
 
+TEST_F(Errors, CallsBehindATimeOutTouchNothingOfThePeers) {
+  using plan = test::last_one_sleeps;
+  for (const strategy s : test::all_strategies)
+    on_ranks(plan::size, [&](const world& w) {
+      symmetric_heap heap(
+          w, {.data_bytes = 1 << 20, .signals = 64, .wait_budget = plan::budget(w.rank())});
+      gemm_rank<float16> mine(w, heap, {20, 300, {16, 8, 24}}, s);
+      platform::graph call = platform::graph::capture(mine.stream(), [&] { mine.run(); });
+      plan::expect_the_truth(
+          w,
+          [&](int number) {
+            mine.fill_a(static_cast<std::uint64_t>(number));
+            call.launch(mine.stream());
+            platform::synchronize(mine.stream());
+          },
+          [&] { mine.expect_exact(0, to_string(s)); }, s == strategy::pull);
+    });
+}
+
 }  // namespace

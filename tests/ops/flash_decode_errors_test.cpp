@@ -232,4 +232,26 @@ TEST_F(Errors, AWaitThatRunsOutOnOneRankIsTheCauseOnAll) {
     }
 }
 
+TEST_F(Errors, CallsBehindATimeOutTouchNothingOfThePeers) {
+  using plan = test::last_one_sleeps;
+  const decode_case c =
+      uneven({.batch = 2, .q_heads = 4, .kv_heads = 2, .head_dim = 64}, plan::size, 40);
+  const test::decode_reference ref = test::reference_of<float16>(c, 0);
+  for (const flash_decode_variant v : test::all_variants)
+    on_ranks(plan::size, [&](const world& w) {
+      symmetric_heap heap(
+          w, {.data_bytes = 1 << 20, .signals = 64, .wait_budget = plan::budget(w.rank())});
+      decode_rank<float16> mine(w, heap, c, v);
+      platform::graph call = platform::graph::capture(mine.stream(), [&] { mine.run(); });
+      plan::expect_the_truth(
+          w,
+          [&](int number) {
+            mine.fill(static_cast<std::uint64_t>(number));
+            call.launch(mine.stream());
+            platform::synchronize(mine.stream());
+          },
+          [&] { mine.expect(ref, to_string(v)); }, false);
+    });
+}
+
 }  // namespace

@@ -18,6 +18,7 @@
 #include "hiris/error.hpp"
 #include "hiris/world.hpp"
 #include "support/device_test.hpp"
+#include "support/errors.hpp"
 #include "support/patience.hpp"
 
 namespace hiris::test {
@@ -27,7 +28,7 @@ struct one_in_a_hurry {
   explicit one_in_a_hurry(int size) : silent(1), first(size == 2 ? 0 : size - 1) {}
 
   static std::chrono::milliseconds short_budget() {
-    return patiently(std::chrono::milliseconds(100));
+    return patiently(std::chrono::milliseconds(300));
   }
   static std::chrono::milliseconds long_budget() { return patiently(std::chrono::seconds(120)); }
   /// A busy machine; far below the long budget.
@@ -71,6 +72,41 @@ struct one_in_a_hurry {
 
   const int silent;
   const int first;
+};
+
+/// Of three ranks that have made a call, the last one sleeps. The wait of the first for it runs
+/// out, and then that of the second, which is told. Both have another call behind that one on their
+/// streams, with other data. When the last one wakes, all that it needs for its own call is there:
+/// it waits for nothing, and learns of nothing. What it makes of that has to be right; of a further
+/// call it has to say that it failed.
+struct last_one_sleeps {
+  static constexpr int size = 3;
+
+  static std::chrono::milliseconds budget(int rank) {
+    return rank == 0 ? one_in_a_hurry::short_budget() : one_in_a_hurry::long_budget();
+  }
+
+  /// Collective.
+  ///
+  /// @param launch(n)   Puts a call with the data of number n on the stream and waits for the
+  ///                    stream, but asks for no fault: a graph.
+  /// @param result      Throws what is recorded; else compares with the data of number 0.
+  /// @param needs_peers Whether a call ends only when its peers say so.
+  static void expect_the_truth(const world& w, const std::function<void(int)>& launch,
+                               const std::function<void()>& result, bool needs_peers) {
+    launch(0);
+    result();
+    for (int rank = 0; rank < size; ++rank) {
+      w.barrier("it is this rank's turn");
+      if (rank != w.rank()) continue;
+      const bool fails = rank < 2 || needs_peers;
+      launch(0);
+      if (!fails) result();
+      launch(1);
+      expect_error(errc::timed_out, any_rank, {}, result);
+    }
+    w.barrier("all have had theirs");
+  }
 };
 
 }  // namespace hiris::test

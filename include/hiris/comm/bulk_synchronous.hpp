@@ -6,7 +6,8 @@
 /// the barrier; the end of the kernel that ships waits for its stores. Reuse: an inbox has two
 /// slots. The ship kernel of call e writes slot e while a slow peer may still read slot e-1; slot e
 /// was last read in call e-2, and the barrier of call e-1, which this rank has passed, came after
-/// that on every rank.
+/// that on every rank. Once a wait of this rank has failed, it ships nothing, and does not come to
+/// the barrier (guarded_barrier_kernel).
 #pragma once
 
 #include "hiris/comm/exchange.hpp"
@@ -30,6 +31,8 @@ class bulk_synchronous {
 
   HIRIS_DEVICE int items() const { return shipments(p_); }
   HIRIS_DEVICE wait_status ship(int item) {
+    if (!may_ship_) may_ship_ = !block_has_failed(p_.ctx);
+    if (!may_ship_) return wait_status::timed_out;
     const shipment what = shipment_at(p_, item);
     ship_tile(p_, what.tile, what.peer, epoch_);
     return wait_status::ok;
@@ -56,6 +59,7 @@ class bulk_synchronous {
   const params& p_;
   std::uint64_t epoch_;
   source_view<T> here_;
+  bool may_ship_ = false;
 };
 
 }  // namespace hiris::comm

@@ -16,7 +16,7 @@
 ///     wait_status settle();                        // once a workgroup, after its last ship()
 ///     wait_status ready(int source, int group);    // may this record be read?
 ///     const float* record(int source, int group);  // where it lies
-///     wait_status finish(int blocks);              // once a workgroup of the call's last kernel
+///     void finish(int blocks);                     // once a workgroup of the call's last kernel
 ///
 /// All calls are for all threads of the workgroup, converged; a status is the same in all of them.
 #pragma once
@@ -37,10 +37,9 @@ namespace hiris::comm {
 /// Parameters that all policies share. Trivially copyable.
 struct partial_exchange {
   context ctx;
-  float* own;                    ///< [groups, record_floats], this rank's memory.
-  float* inbox;                  ///< [2, world, groups, record_floats], symmetric.
-  signal_counter* arrived;       ///< [world, signals_a_source], symmetric.
-  signal_counter* acknowledged;  ///< [world], symmetric: calls that each rank has finished reading.
+  float* own;               ///< [groups, record_floats], this rank's memory.
+  float* inbox;             ///< [2, world, groups, record_floats], symmetric.
+  signal_counter* arrived;  ///< [world, signals_a_source], symmetric.
   epoch_words words;
   int groups;
   int record_floats;     ///< A multiple of 4.
@@ -73,6 +72,11 @@ class partials_base {
     return source == x_.ctx.rank ? own(group) : inbox(source, group);
   }
 
+  HIRIS_DEVICE void finish(int blocks) {
+    if (block_is_last(x_.words, epoch_, blocks) && platform::thread_rank() == 0)
+      finish_epoch(x_.words, epoch_);
+  }
+
  protected:
   /// Whom a shipment goes to. The nearest neighbour above comes first.
   HIRIS_DEVICE int peer_of(int item) const {
@@ -85,14 +89,18 @@ class partials_base {
     block_put(x_.ctx, inbox(x_.ctx.rank, group), own(group), peer,
               static_cast<std::uint64_t>(x_.record_floats));
   }
-  HIRIS_DEVICE void end_call() const {
-    if (platform::thread_rank() == 0) finish_epoch(x_.words, epoch_);
+  /// Whether this rank may write into the inboxes of its peers. Asks once a workgroup.
+  HIRIS_DEVICE bool may_ship() {
+    if (!may_ship_) may_ship_ = !block_has_failed(x_.ctx);
+    return may_ship_;
   }
 
   const partial_exchange& x_;
   const std::uint64_t epoch_;
 
  private:
+  bool may_ship_ = false;
+
   HIRIS_DEVICE float* inbox(int source, int group) const {
     const auto slot = static_cast<std::int64_t>(epoch_ % 2) * x_.ctx.size + source;
     return x_.inbox + (slot * x_.groups + group) * x_.record_floats;
@@ -101,30 +109,22 @@ class partials_base {
 
 /// What the policies with signals do alike.
 ///
-/// Reuse: an inbox has two slots. A rank that has finished reading call e acknowledges it to all
-/// peers; slot e of a peer is written only when that peer has acknowledged call e-2. While all goes
-/// well, the peer's records of e-1, which this rank has waited for, say as much. After a wait that
-/// ran out they do not: the kernels behind it on the stream run all the same, and a peer that is
-/// slow, and waits for nothing more in its call, neither learns of it nor reports it.
+/// Reuse: an inbox has two slots. Slot e of a peer was last read in its call e-2, and this rank has
+/// waited for the peer's records of call e-1, which came after that. That holds only while no wait
+/// of this rank fails. Once one has, it ships nothing: the kernels behind it on the stream run all
+/// the same, and a peer that is slow, and waits for nothing more in its call, would neither learn
+/// of it nor report it.
 /// Residency: a workgroup that waits holds its place, so every workgroup of a launch is resident.
 class partials_signalled : public partials_base {
  public:
   using partials_base::partials_base;
 
   HIRIS_DEVICE wait_status ship(int item) {
+    if (!may_ship()) return wait_status::timed_out;
     const int peer = peer_of(item);
-    const wait_status status = free_.wait(x_.ctx, x_.acknowledged, peer, epoch_ - 2, peer);
-    if (status != wait_status::ok) return status;
     const int group = group_of(item);
     send(peer, group);
     block_notify_peer_stores(x_.ctx, signal_of(x_.ctx.rank, group), peer);
-    return wait_status::ok;
-  }
-
-  HIRIS_DEVICE wait_status finish(int blocks) {
-    if (!block_is_last(x_.words, epoch_, blocks)) return wait_status::ok;
-    block_acknowledge(x_.ctx, x_.acknowledged);
-    end_call();
     return wait_status::ok;
   }
 
@@ -147,7 +147,6 @@ class partials_signalled : public partials_base {
     return source * x_.signals_a_source + signal;
   }
 
-  arrivals free_;  ///< Peers whose slot this workgroup knows to be free.
   arrivals seen_;
 };
 

@@ -31,7 +31,8 @@ class partials_kept : public partials_base {
 /// of which waits for their stores.
 ///
 /// Reuse: slot e was last read in call e-2, and the barrier of call e-1, which this rank has
-/// passed, came after that on every rank.
+/// passed, came after that on every rank. Once a wait of this rank has failed, it ships nothing,
+/// and does not come to the barrier (guarded_barrier_kernel).
 class partials_bulk : public partials_base {
  public:
   static constexpr bool ships_within = false;
@@ -39,15 +40,12 @@ class partials_bulk : public partials_base {
   using partials_base::partials_base;
 
   HIRIS_DEVICE wait_status ship(int item) {
+    if (!may_ship()) return wait_status::timed_out;
     send(peer_of(item), group_of(item));
     return wait_status::ok;
   }
   HIRIS_DEVICE wait_status settle() { return wait_status::ok; }
   HIRIS_DEVICE wait_status ready(int, int) { return wait_status::ok; }
-  HIRIS_DEVICE wait_status finish(int blocks) {
-    if (block_is_last(x_.words, epoch_, blocks)) end_call();
-    return wait_status::ok;
-  }
 };
 
 /// For records that a library's all-gather puts side by side in one slot, ordered by the stream:
@@ -65,10 +63,6 @@ class partials_collected : public partials_base {
   /// Where the record of any rank lies, this one's too: [world, groups, record_floats].
   HIRIS_DEVICE const float* record(int source, int group) const {
     return x_.inbox + (std::int64_t{source} * x_.groups + group) * x_.record_floats;
-  }
-  HIRIS_DEVICE wait_status finish(int blocks) {
-    if (block_is_last(x_.words, epoch_, blocks)) end_call();
-    return wait_status::ok;
   }
 };
 

@@ -37,6 +37,7 @@ class pull {
   HIRIS_DEVICE void begin() {
     if (platform::block_rank() != 0) return;
     const context& ctx = p_.x.ctx;
+    if (hiris::detail::has_failed(ctx)) return;  // what is open stays where it is
     const std::int64_t mine = (const char*)p_.x.a - p_.a_windows[ctx.rank].data;
     signal_counter* const opened = p_.x.arrived + p_.x.shards[ctx.rank].first_tile;
     for (int peer = platform::thread_rank(); peer < ctx.size; peer += platform::block_threads()) {

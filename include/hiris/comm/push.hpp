@@ -5,7 +5,8 @@
 /// `push` ships in a kernel of its own before the multiply; `push_fused` is the same in one launch,
 /// the first workgroups set apart for shipping. No barrier of all ranks.
 /// Reuse: an inbox has two slots. A rank that has finished reading call e acknowledges it to all
-/// peers; slot e of a peer is written only when that peer has acknowledged call e-2.
+/// peers; slot e of a peer is written only when that peer has acknowledged call e-2, and never once
+/// a wait of this rank has failed.
 /// Residency: a workgroup that waits holds its place, so every workgroup of a launch is resident.
 #pragma once
 
@@ -36,7 +37,7 @@ class push {
     const shipment what = shipment_at(p_, item);
     if (what.peer != free_) {
       const wait_status status =
-          block_wait_until(p_.ctx, p_.acknowledged + what.peer, epoch_ - 2, what.peer);
+          block_wait_to_reuse(p_.ctx, p_.acknowledged + what.peer, epoch_ - 2, what.peer);
       if (status != wait_status::ok) return status;
       free_ = what.peer;
     }

@@ -50,12 +50,16 @@ HIRIS_DEVICE bool is_told(const Context& ctx) {
   return look_at(control_line(ctx, ctx.rank)->state) > fault_state::writing;
 }
 
+/// Whether a wait of this rank has failed. One load of this rank's memory.
+template <class Context>
+HIRIS_DEVICE bool has_failed(const Context& ctx) {
+  return ctx.fault != nullptr && look_at(control_line(ctx, ctx.rank)->ended) != 0;
+}
 /// Whether a wait of this rank has failed, its host has aborted, or a peer has told it to end.
 template <class Context>
 HIRIS_DEVICE bool must_end(const Context& ctx) {
   return ctx.fault != nullptr &&
-         (is_told(ctx) || look_at(control_line(ctx, ctx.rank)->ended) != 0 ||
-          look_at(ctx.fault->ended) != 0);
+         (is_told(ctx) || has_failed(ctx) || look_at(ctx.fault->ended) != 0);
 }
 
 /// What a failure knows of its cause.

@@ -63,7 +63,7 @@ class all_gather_gemm {
       : heap_(heap), state_(heap, std::move(problem), wanted, options, element_name()) {
     heap.ranks().collectively("kernels of all_gather_gemm", [&] {
       const platform::device_guard guard(heap_.ranks().device());
-      with_kernels([&](auto kernels) { prepare<decltype(kernels)>(); });
+      prepare_kernels();
     });
   }
 
@@ -81,7 +81,7 @@ class all_gather_gemm {
   void run(platform::stream stream, const T* a_shard, const T* b, Out* c) {
     check(a_shard, b, c);
     if (chosen() == strategy::pull) state_.require_symmetric(a_shard, sizeof(T));
-    launch_all(stream, heap_.device_context().windows, a_shard, b, c);
+    launch_kernels(stream, heap_.device_context().windows, a_shard, b, c);
   }
 
   /// As above with A in memory that heap.attach() made symmetric: all ranks pass the region of the
@@ -94,7 +94,7 @@ class all_gather_gemm {
     const window* const windows = heap_.device_context(region).windows;
     if (chosen() == strategy::pull)
       state_.require_inside(a_shard, sizeof(T), region.data(), region.size());
-    launch_all(stream, windows, a_shard, b, c);
+    launch_kernels(stream, windows, a_shard, b, c);
   }
 
   /// Waits for the stream, then throws if a wait of this rank ran out.
@@ -122,6 +122,12 @@ class all_gather_gemm {
 
  private:
   using types = gemm_types<T, B, Out>;
+
+  // Not in the class: an explicit instantiation elsewhere then spares a user the kernels.
+  void prepare_kernels();
+  /// @param a_windows Where the memory that holds A is mapped, of each rank.
+  void launch_kernels(platform::stream stream, const window* a_windows, const T* a, const T* b,
+                      Out* c);
 
   template <class Comm, class Tile>
   using kernels_of = all_gather_gemm_kernels<Comm, types, Tile>;
@@ -153,21 +159,12 @@ class all_gather_gemm {
     const world& w = heap_.ranks();
     platform::load_kernel<typename Kernels::gemm>();
     platform::load_kernel<typename Kernels::ship>();
-    platform::load_kernel<barrier_kernel>();
+    platform::load_kernel<guarded_barrier_kernel>();
     using tile_type = typename Kernels::tile;
     schedule_ = tile::make_schedule(state_.problem().m, state_.problem().n, tile_type::m,
                                     tile_type::n, tile_type::group_m, dies_of(w.device()));
     state_.plan_grids(resident_blocks<typename Kernels::gemm>(w),
                       resident_blocks<typename Kernels::ship>(w), schedule_.tiles());
-  }
-
-  /// @param a_windows Where the memory that holds A is mapped, of each rank.
-  void launch_all(platform::stream stream, const window* a_windows, const T* a, const T* b,
-                  Out* c) {
-    const platform::device_guard guard(heap_.ranks().device());
-    state_.launching([&] {
-      with_kernels([&](auto kernels) { launch<decltype(kernels)>(stream, a_windows, a, b, c); });
-    });
   }
 
   template <class Kernels>
@@ -177,7 +174,7 @@ class all_gather_gemm {
     if (blocks.ship > 0 && !Kernels::comm::ships_within)
       platform::launch<typename Kernels::ship>(stream, blocks.ship, comm);
     if (chosen() == strategy::bulk_synchronous && heap_.ranks().size() > 1)
-      platform::launch<barrier_kernel>(stream, 1, state_.barrier_params());
+      platform::launch<guarded_barrier_kernel>(stream, 1, state_.barrier_params());
     const all_gather_gemm_problem& p = state_.problem();
     typename Kernels::gemm::params params{};
     params.comm = comm;
@@ -222,5 +219,19 @@ class all_gather_gemm {
   all_gather_gemm_state state_;
   tile::schedule schedule_{};
 };
+
+template <class T, matrix_layout B, class Out>
+void all_gather_gemm<T, B, Out>::prepare_kernels() {
+  with_kernels([&](auto kernels) { prepare<decltype(kernels)>(); });
+}
+
+template <class T, matrix_layout B, class Out>
+void all_gather_gemm<T, B, Out>::launch_kernels(platform::stream stream, const window* a_windows,
+                                                const T* a, const T* b, Out* c) {
+  const platform::device_guard guard(heap_.ranks().device());
+  state_.launching([&] {
+    with_kernels([&](auto kernels) { launch<decltype(kernels)>(stream, a_windows, a, b, c); });
+  });
+}
 
 }  // namespace hiris

@@ -204,7 +204,7 @@ class flash_decode {
         if constexpr (Kernels::gathers) {
           using gather_kernel = flash_decode_gather_kernel<typename Kernels::comm>;
           platform::load_kernel<gather_kernel>();
-          platform::load_kernel<barrier_kernel>();
+          platform::load_kernel<guarded_barrier_kernel>();
           gather = resident_blocks<gather_kernel>(w);
         }
       }
@@ -234,7 +234,7 @@ class flash_decode {
           platform::launch<flash_decode_gather_kernel<typename Kernels::comm>>(
               stream, state_.gather_blocks(), x);
         if (state_.variant() == flash_decode_variant::bulk_synchronous && heap_.ranks().size() > 1)
-          platform::launch<barrier_kernel>(stream, 1, state_.barrier_params());
+          platform::launch<guarded_barrier_kernel>(stream, 1, state_.barrier_params());
       } else {
         (*state_.library())(stream, x.own, x.inbox,
                             sizeof(float) * static_cast<std::size_t>(d.record_floats) *

@@ -109,7 +109,7 @@ inline taxes flash_decode_taxes(const flash_decode_plan& d, flash_decode_variant
   const std::int64_t shipped = peers * d.groups * d.record_floats * 4;  // whole records
   const std::int64_t own = std::int64_t{d.batch} * d.q_heads * (1 + d.head_dim) * 4;  // real rows
   const std::int64_t read = peers * own;
-  const std::int64_t signals = peers * d.groups + peers;
+  const std::int64_t signals = peers * d.groups;
   if (v == flash_decode_variant::fused)
     return {1, 0, read, shipped, signals + d.groups};  // to its own workgroups, too
   if (peers == 0) return {2, 0, own, 0, 0};

@@ -86,7 +86,7 @@ class flash_decode_state {
                            : comm::groups_a_signal(w.size(), plan_.groups);
     signals_a_source_ = (plan_.groups + groups_a_signal_ - 1) / groups_a_signal_;
     if (w.size() > 1) inbox_ = heap_.allocate<float>(2 * w.size() * own_floats());
-    signals_ = heap_.allocate_signals(w.size() * (signals_a_source_ + std::int64_t{2}));
+    signals_ = heap_.allocate_signals(w.size() * (signals_a_source_ + std::int64_t{1}));
     w.collectively("state of flash_decode", [&] { initialize(w); });
   }
 
@@ -171,7 +171,6 @@ class flash_decode_state {
             own_.data(),
             inbox_ ? inbox_.data() : nullptr,
             signals_.data(),
-            signals_.data() + acknowledged_at(),
             {words_.data(), words_.data() + 1, options_.first_epoch},
             plan_.groups,
             plan_.record_floats,
@@ -179,17 +178,14 @@ class flash_decode_state {
             signals_a_source_};
   }
   barrier_kernel::params barrier_params() const {
-    return {heap_.device_context(), signals_.data() + acknowledged_at() + heap_.ranks().size(),
-            words_.data() + 2};
+    return {heap_.device_context(), signals_.data() + barrier_at(), words_.data() + 2};
   }
 
  private:
   /// Stands in front of split_done(), where kernels look for it.
   std::uint64_t* report_claim() const noexcept { return words_.data() + 3; }
   std::int64_t own_floats() const { return std::int64_t{plan_.groups} * plan_.record_floats; }
-  std::int64_t acknowledged_at() const {
-    return std::int64_t{heap_.ranks().size()} * signals_a_source_;
-  }
+  std::int64_t barrier_at() const { return std::int64_t{heap_.ranks().size()} * signals_a_source_; }
 
   /// What is not symmetric. Records begin as zeros, since whole records travel.
   void initialize(const world& w) {
@@ -217,7 +213,7 @@ class flash_decode_state {
 
   /// Arrivals that a signal would have had after first_epoch calls.
   std::uint64_t first_count(std::size_t signal) const {
-    if (signal >= static_cast<std::size_t>(acknowledged_at())) return options_.first_epoch;
+    if (signal >= static_cast<std::size_t>(barrier_at())) return options_.first_epoch;
     const int number = static_cast<int>(signal) % signals_a_source_;
     const int left = plan_.groups - number * groups_a_signal_;
     return options_.first_epoch * static_cast<std::uint64_t>(std::min(left, groups_a_signal_));
