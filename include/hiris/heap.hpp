@@ -244,7 +244,10 @@ class symmetric_heap {
     require_open();
     memory_.clear_faults();
     memory_.forget_broken();
+    ++fault_resets_;
   }
+  /// How often that was done: ops that were built before refuse to be called.
+  std::uint64_t fault_resets() const noexcept { return fault_resets_; }
 
   /// How much room there is, and how much of what this rank freed waits for other ranks.
   heap_use data_use() const { return data_ledger_->use(); }
@@ -311,6 +314,7 @@ class symmetric_heap {
   detail::heap_memory memory_;
   std::shared_ptr<detail::block_ledger> data_ledger_, signal_ledger_;
   mutable detail::team_windows teams_;
+  std::uint64_t fault_resets_ = 0;
 };
 
 }  // namespace hiris

@@ -15,6 +15,7 @@
 #include "hiris/launch.hpp"
 #include "hiris/ops/all_gather_gemm.hpp"
 #include "hiris/ops/flash_decode.hpp"
+#include "hiris/ops/life.hpp"
 #include "hiris/ops/taxes.hpp"
 #include "hiris/order.hpp"
 #include "hiris/rma.hpp"

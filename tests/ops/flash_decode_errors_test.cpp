@@ -107,7 +107,7 @@ TEST_F(Errors, RanksThatDisagree) {
 
 TEST_F(Errors, AHeapThatIsTooSmall) {
   on_ranks(2, [&](const world& w) {
-    symmetric_heap heap(w, {.data_bytes = 1 << 14, .signals = 4});
+    symmetric_heap heap(w, {.data_bytes = 1 << 14, .signals = 3});
     expect_error(errc::out_of_memory, 0, {"16384"},
                  [&] { op_type op(heap, {.batch = 8, .q_heads = 12, .head_dim = 128}); });
     expect_error(errc::out_of_memory, 0, {"signal"}, [&] { op_type op(heap, {.head_dim = 64}); });
@@ -198,8 +198,7 @@ TEST_F(Errors, APeerThatNeverCallsEndsInATimeOutAndADeadOp) {
           expect_error(errc::timed_out, any_rank, {"peer 1"}, [&] { mine.result(); });
         }
         heap.reset_fault();
-        if (w.rank() != 1)
-          expect_error(errc::timed_out, any_rank, {"build a new one"}, [&] { mine.run(); });
+        expect_error(errc::timed_out, any_rank, {"build a new one"}, [&] { mine.run(); });
         decode_rank<float16> next(w, heap, mine_is, v);
         next.fill(0);
         next.run();

@@ -20,6 +20,7 @@
 #include "hiris/heap.hpp"
 #include "hiris/launch.hpp"
 #include "hiris/ops/all_gather_gemm_plan.hpp"
+#include "hiris/ops/life.hpp"
 #include "hiris/platform/runtime.hpp"
 #include "hiris/world.hpp"
 
@@ -115,18 +116,8 @@ class all_gather_gemm_state {
     grids_.gemm = grids_.ship + std::max(0, multiply);
   }
 
-  /// @throws errc::timed_out once a wait has run out.
-  void require_alive() {
-    if (dead_)
-      throw error(errc::timed_out, heap_.ranks().rank(),
-                  "this all_gather_gemm has failed before; build a new one on all ranks");
-    try {
-      heap_.check();
-    } catch (...) {
-      dead_ = true;
-      throw;
-    }
-  }
+  /// @throws as op_life::require.
+  void require_alive() { life_.require(); }
 
   /// @throws errc::not_symmetric unless this rank's whole shard lies in a block of the heap.
   void require_symmetric(const void* a_shard, std::size_t element_bytes) const {
@@ -153,12 +144,10 @@ class all_gather_gemm_state {
                       " bytes at " + std::to_string(begin));
   }
 
-  /// Runs the launches of a call. If one fails, peers wait for what never comes: the op is dead.
+  /// Runs the launches of a call.
   template <class F>
   void launching(F&& f) {
-    dead_ = true;
-    f();
-    dead_ = false;
+    life_.launching(std::forward<F>(f));
   }
 
   /// Parameters of a policy for a call.
@@ -275,7 +264,7 @@ class all_gather_gemm_state {
   strategy chosen_ = strategy::push;
   comm::geometry geometry_{};
   grids grids_{};
-  bool dead_ = false;
+  op_life life_{heap_, "all_gather_gemm"};
   symmetric_array<std::uint16_t> inbox_;
   symmetric_array<std::int64_t> offsets_;
   symmetric_array<signal_counter> signals_;

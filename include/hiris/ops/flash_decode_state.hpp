@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hiris/barrier.hpp"
@@ -19,6 +20,7 @@
 #include "hiris/launch.hpp"
 #include "hiris/ops/flash_decode_plan.hpp"
 #include "hiris/ops/flash_decode_report.hpp"
+#include "hiris/ops/life.hpp"
 #include "hiris/platform/runtime.hpp"
 #include "hiris/world.hpp"
 
@@ -140,30 +142,20 @@ class flash_decode_state {
   float* split_records() const noexcept { return splits_.data(); }
   decode_report* report() const noexcept { return report_.data(); }
 
-  /// @throws errc::timed_out once a wait has run out; errc::invalid_argument, once, if a kernel has
-  ///         found a length or a page that is not there.
+  /// @throws as op_life::require; errc::invalid_argument, once, if a kernel has found a length or a
+  ///         page that is not there.
   void require_alive() {
-    if (dead_)
-      throw error(errc::timed_out, heap_.ranks().rank(),
-                  "this flash_decode has failed before; build a new one on all ranks");
-    try {
-      heap_.check();
-    } catch (...) {
-      dead_ = true;
-      throw;
-    }
+    life_.require();
     throw_if_reported(*report_.data(), heap_.ranks().rank(), [this] {
       const std::uint64_t nobody = 0;
       platform::copy_now(report_claim(), &nobody, sizeof nobody);
     });
   }
 
-  /// Runs the launches of a call. If one fails, peers wait for what never comes: the op is dead.
+  /// Runs the launches of a call.
   template <class F>
   void launching(F&& f) {
-    dead_ = true;
-    f();
-    dead_ = false;
+    life_.launching(std::forward<F>(f));
   }
 
   comm::partial_exchange exchange() const {
@@ -226,7 +218,7 @@ class flash_decode_state {
   flash_decode_plan plan_{};
   int attend_blocks_ = 0, gather_blocks_ = 0, combine_blocks_ = 0;
   int groups_a_signal_ = 1, signals_a_source_ = 1;
-  bool dead_ = false;
+  op_life life_{heap_, "flash_decode"};
   symmetric_array<float> inbox_;
   symmetric_array<signal_counter> signals_;
   platform::device_buffer<float> own_, splits_;
