@@ -123,7 +123,8 @@ class symmetric_heap {
     return context_of(world_, mapping_of(region).windows.get());
   }
   /// The same for a sub-team, whose ranks the kernel then counts. Collective over the team. Its
-  /// fault record is that of the heap, with ranks of the team; its faults are told to the team.
+  /// fault record is that of the heap, with ranks of the team; its faults are told to the team. A
+  /// rank of which a wait has failed ships nothing in any op of the heap.
   ///
   /// Cost     one all-gather of the team on the host, two and a copy the first time.
   ///
@@ -234,7 +235,8 @@ class symmetric_heap {
     detail::record_abort(*memory_.fault());
   }
   /// Forgets faults, aborts and what guards have found, on all ranks. Collective, since a fault is
-  /// told to all of them.
+  /// told to all of them. Ops that were built before refuse to be called, since their ranks may no
+  /// longer count the same calls: build new ones, and replay no graph that was captured from them.
   ///
   /// Cost     two barriers on the host, one fill of a line of device memory.
   ///
@@ -242,9 +244,9 @@ class symmetric_heap {
   /// @throws errc::bootstrap_failed if a rank does not come.
   void reset_fault() {
     require_open();
+    ++fault_resets_;
     memory_.clear_faults();
     memory_.forget_broken();
-    ++fault_resets_;
   }
   /// How often that was done: ops that were built before refuse to be called.
   std::uint64_t fault_resets() const noexcept { return fault_resets_; }

@@ -263,8 +263,9 @@ HIRIS_DEVICE wait_status block_wait_to_reuse(const context& ctx, const signal_co
   return detail::block_wait<true>(ctx, at, target, from);
 }
 
-/// Whether a wait of this rank has failed since its fault was reset, for a kernel that tells peers
-/// something before it waits: see `block_wait_to_reuse`.
+/// Whether a wait of this rank has failed since its fault was reset, or a debug build has refused a
+/// call; an abort, or what a peer has told, only once a wait has ended by it. For a kernel that
+/// tells peers something before it waits: see `block_wait_to_reuse`.
 ///
 /// Caller   all threads of the workgroup, converged.
 /// Order    none.

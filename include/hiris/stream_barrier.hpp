@@ -3,7 +3,8 @@
 /// All ranks meet in stream order, without the host waiting.
 ///
 /// What any rank put on its stream after the barrier starts only when all ranks' work from before
-/// it is done and visible.
+/// it is done and visible. (Unless a wait has failed: kernels behind it run, and so does a barrier.
+/// Ask `block_has_failed` where that matters.)
 ///
 ///     hiris::stream_barrier barrier(heap);            // collective, once
 ///     op.run(stream, ...);

@@ -209,8 +209,8 @@ TEST_F(Errors, APeerThatNeverCallsEndsInATimeOutAndADeadOp) {
 TEST_F(Errors, AWaitThatRunsOutOnOneRankIsTheCauseOnAll) {
   for (const flash_decode_variant v : test::all_variants)
     for (const int size : {2, 3, 8}) {
-      const decode_case c =
-          uneven({.batch = 2, .q_heads = 4, .kv_heads = 2, .head_dim = 64}, size, 40);
+      decode_case c = uneven({.batch = 2, .q_heads = 4, .kv_heads = 2, .head_dim = 64}, size, 40);
+      c.problem.deterministic = size != 3;  // else records are taken as they come
       const test::decode_reference ref = test::reference_of<float16>(c, 0);
       on_ranks(size, [&](const world& w) {
         const test::one_in_a_hurry plan(size);

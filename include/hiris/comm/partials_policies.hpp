@@ -99,7 +99,8 @@ class partials_awaited : public partials_signalled {
   HIRIS_DEVICE wait_status ready(int source, int group) {
     return source == x_.ctx.rank ? wait_status::ok : wait_for(source, group / x_.groups_a_signal);
   }
-  /// A source of `pending` whose record has come, or after half the budget one that has not.
+  /// A source of `pending` whose record has come, or one that has not: after half the budget, or if
+  /// waits must end.
   /// Acquires nothing: ready() is still to be called.
   ///
   /// Caller   one thread.
@@ -108,7 +109,7 @@ class partials_awaited : public partials_signalled {
   HIRIS_DEVICE int first_come(int group, std::uint64_t pending) const {
     const std::uint64_t target = target_of(group / x_.groups_a_signal);
     const std::uint64_t start_ns = platform::clock_ns();
-    for (;;) {
+    for (std::uint32_t rounds = 1;; ++rounds) {
       int any = -1;
       for (int turn = 1; turn < x_.ctx.size; ++turn) {
         const int source = tile::source_at(turn, x_.ctx.rank, x_.ctx.size);
@@ -118,7 +119,9 @@ class partials_awaited : public partials_signalled {
             &signal_of(source, group)->arrivals);
         if (hiris::detail::reached(seen, target)) return source;
       }
-      if (platform::clock_ns() - start_ns >= x_.ctx.budget_ns / 2) return any;
+      if (platform::clock_ns() - start_ns >= x_.ctx.budget_ns / 2 ||
+          (rounds % hiris::detail::polls_per_fault_look == 0 && hiris::detail::must_end(x_.ctx)))
+        return any;
       platform::pause();
     }
   }

@@ -6,8 +6,9 @@
 /// and that it may be read; a reader waits once a source. Every output tile reads its rows of A
 /// again over the link, so this pays where there are few column blocks. Reuse: the caller may
 /// overwrite A in stream order, so a rank's call ends only when every peer has acknowledged that it
-/// has finished reading. Residency: a workgroup that waits holds its place, so every workgroup of a
-/// launch is resident.
+/// has finished reading. After a wait that failed that may come too early: such a rank acknowledges
+/// nothing, and a rank that is told of one when it has read all fails, too. Residency: a workgroup
+/// that waits holds its place, so every workgroup of a launch is resident.
 #pragma once
 
 #include <cstdint>
@@ -71,11 +72,16 @@ class pull {
   HIRIS_DEVICE wait_status finish(int blocks) {
     if (!block_is_last(p_.x.words, epoch_, blocks)) return wait_status::ok;
     const context& ctx = p_.x.ctx;
+    if (block_has_failed(ctx)) return wait_status::timed_out;
     bool late = false;
     block_acknowledge(ctx, p_.x.acknowledged);
     for (int peer = platform::thread_rank(); peer < ctx.size; peer += platform::block_threads())
       if (peer != ctx.rank)
         late |= wait_until(ctx, p_.x.acknowledged + peer, epoch_, peer) != wait_status::ok;
+    if (platform::thread_rank() == 0 && hiris::detail::is_told(ctx)) {
+      hiris::detail::end_waits(ctx, fault_cause{});  // for its host; the cause is the peer's
+      late = true;
+    }
     if (platform::block_any(late)) return wait_status::timed_out;
     if (platform::thread_rank() == 0) finish_epoch(p_.x.words, epoch_);
     return wait_status::ok;

@@ -27,6 +27,9 @@
 
 namespace hiris::detail {
 
+/// Of a control line's `ended`: a workgroup is writing the rank's record; it is written.
+inline constexpr std::uint32_t claimed = 1, recorded = 2;
+
 /// The control line of `rank`, where this rank sees it.
 template <class Context>
 HIRIS_DEVICE fault_record* control_line(const Context& ctx, int rank) {
@@ -50,16 +53,17 @@ HIRIS_DEVICE bool is_told(const Context& ctx) {
   return look_at(control_line(ctx, ctx.rank)->state) > fault_state::writing;
 }
 
-/// Whether a wait of this rank has failed. One load of this rank's memory.
+/// Whether a wait of this rank has failed, and its host can know. One load of this rank's memory.
 template <class Context>
 HIRIS_DEVICE bool has_failed(const Context& ctx) {
-  return ctx.fault != nullptr && look_at(control_line(ctx, ctx.rank)->ended) != 0;
+  return ctx.fault != nullptr && look_at(control_line(ctx, ctx.rank)->ended) == recorded;
 }
 /// Whether a wait of this rank has failed, its host has aborted, or a peer has told it to end.
 template <class Context>
 HIRIS_DEVICE bool must_end(const Context& ctx) {
   return ctx.fault != nullptr &&
-         (is_told(ctx) || has_failed(ctx) || look_at(ctx.fault->ended) != 0);
+         (is_told(ctx) || look_at(control_line(ctx, ctx.rank)->ended) != 0 ||
+          look_at(ctx.fault->ended) != 0);
 }
 
 /// What a failure knows of its cause.
@@ -82,12 +86,13 @@ HIRIS_DEVICE void end_waits(const Context& ctx, cause_kind kind, Write write) {
   fault_record* const line = control_line(ctx, ctx.rank);
   const bool told = kind == cause_kind::waited && is_told(ctx);
   platform::acquire_after<scope::system>(&line->state);
-  if (!claim(line->ended, 0u, 1u)) return;
+  if (!claim(line->ended, 0u, claimed)) return;
   const fault_state now = told                             ? fault_state::told
                           : look_at(ctx.fault->ended) != 0 ? fault_state::aborted
                                                            : fault_state::complete;
   if (!told) write(ctx.fault);
   platform::atomic_store<order::release, scope::system>(&ctx.fault->state, now);
+  platform::atomic_store<order::release, scope::system>(&line->ended, recorded);
   HIRIS_NO_UNROLL
   for (int rank = 0; !told && rank < ctx.size; ++rank) {
     fault_record* const r = control_line(ctx, rank);

@@ -47,7 +47,8 @@ struct fault_record {
   fault_cause cause;
   detail::misuse_record refused{};  ///< What a check of a debug build refused, instead of a wait.
   std::uint32_t ended = 0;  ///< The rank ends its own waits: set in the record by its host, in the
-                            ///< line by the workgroup that fails first.
+                            ///< line by the workgroup that fails first (causes.hpp). Ops look at
+                            ///< the line before they ship.
 };
 static_assert(sizeof(fault_record) <= control_bytes, "a control line holds a record");
 static_assert(offsetof(fault_record, cause) % 8 == 0 && offsetof(fault_record, ended) % 8 == 0,

@@ -15,7 +15,7 @@
 /// `owned_stream`, or one given to `prepare_stream`.
 /// **Reuse.** Ranks may call back to back without host synchronisation, and replay a captured
 /// graph. After `run`, in stream order, A, B and C are the caller's again. All ranks must make the
-/// same number of calls.
+/// same number of calls. After a time-out what is enqueued already runs, but ships nothing.
 #pragma once
 
 #include <algorithm>
@@ -77,7 +77,9 @@ class all_gather_gemm {
   /// @param b       [k, n] or [n, k], this device's memory.
   /// @param c       [m, n], row-major, this device's memory.
   /// @throws errc::invalid_argument, errc::not_symmetric: nothing was launched and nothing changed.
-  /// @throws errc::timed_out if a wait of an earlier call ran out: the op refuses from then on.
+  /// @throws errc::timed_out if a wait of an earlier call ran out, or a fault of the heap was reset
+  ///         since the op was built: the op refuses from then on. Graphs of it refuse nothing, and
+  ///         are not to be replayed then.
   void run(platform::stream stream, const T* a_shard, const T* b, Out* c) {
     check(a_shard, b, c);
     if (chosen() == strategy::pull) state_.require_symmetric(a_shard, sizeof(T));

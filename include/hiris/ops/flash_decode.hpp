@@ -89,7 +89,9 @@ class flash_decode {
   /// @param lse        [batch, q_heads] log-sum-exp of the scores; -inf where there are no keys.
   ///                   May be null.
   /// @throws errc::invalid_argument: nothing was launched and nothing changed.
-  /// @throws errc::timed_out if a wait of an earlier call ran out: the op refuses from then on.
+  /// @throws errc::timed_out if a wait of an earlier call ran out, or a fault of the heap was reset
+  ///         since the op was built: the op refuses from then on. Graphs of it refuse nothing, and
+  ///         are not to be replayed then.
   void run(platform::stream stream, const T* q, const kv_cache<T>& cache,
            const std::int32_t* kv_lengths, T* out, float* lse = nullptr) {
     const flash_decode_problem& p = state_.problem();
