@@ -37,7 +37,7 @@ std::string describe(const decode_case& c, flash_decode_variant v) {
 heap_options heap_for(const decode_case& c) {
   const flash_decode_plan d = plan_flash_decode(c.problem, 1, 1);
   return {.data_bytes = std::int64_t{2} * c.ranks() * d.groups * d.record_floats * 4 + (1 << 16),
-          .signals = c.ranks() * (d.groups + 3) + 16};
+          .signals = c.ranks() * (d.groups + 1) + 16};
 }
 
 /// A call for each of the references, with the data of its number, by each of the variants.
