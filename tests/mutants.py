@@ -138,7 +138,7 @@ OTHERS = [
      "platform::atomic_compare_exchange<order::relaxed, scope::system>",
      "platform::atomic_compare_exchange<order::relaxed, scope::agent>", [LITMUS]),
     ("cause_own_claim", "detail/causes.hpp", "the claim of a rank's own record",
-     "  if (!claim(line->ended, 0u, 1u)) return;\n", "", [LITMUS]),
+     "  if (!claim(line->ended, 0u, claimed)) return;\n", "", [LITMUS]),
     ("cause_claim", "detail/causes.hpp", "the claim of a control line",
      "!claim(r->state, fault_state::none, fault_state::writing)", "false", [LITMUS]),
     ("store_through", "detail/transfer.hpp", "the way of `store` past the caches",
