@@ -26,7 +26,7 @@ TEST_F(OpLife, EndsWithALaunchThatFails) {
   });
 }
 
-TEST_F(OpLife, EndsWithAFaultAlsoIfOthersWereToldOfIt) {
+TEST_F(OpLife, EndsWithAFaultAlsoIfItDidNotAsk) {
   test::on_ranks(2, [](const world& w) {
     symmetric_heap heap(w, {.data_bytes = 1 << 16, .signals = 8});
     op_life asked(heap, "sum");

@@ -27,6 +27,7 @@ struct one_in_a_hurry {
   /// @param size Ranks, at least 2.
   explicit one_in_a_hurry(int size) : silent(1), first(size == 2 ? 0 : size - 1) {}
 
+  /// Also what a call that follows must do with, on cores that other tests keep busy.
   static std::chrono::milliseconds short_budget() {
     return patiently(std::chrono::milliseconds(300));
   }

@@ -72,6 +72,9 @@ class partials_base {
     return source == x_.ctx.rank ? own(group) : inbox(source, group);
   }
 
+  /// Ends the call, with the last of the workgroups that call this; the next kernel sees it.
+  ///
+  /// @param blocks Workgroups of the launch; all of them call it, once.
   HIRIS_DEVICE void finish(int blocks) {
     if (block_is_last(x_.words, epoch_, blocks) && platform::thread_rank() == 0)
       finish_epoch(x_.words, epoch_);
