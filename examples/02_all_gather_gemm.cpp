@@ -46,6 +46,7 @@ void run_rank(std::shared_ptr<hiris::bootstrap> boot) {
   hiris::world world(std::move(boot));
   const hiris::platform::device_guard on(world.device());
   hiris::symmetric_heap heap(world, {.data_bytes = 4 << 20});
+  hiris::platform::owned_stream stream;  // before the op, which meets the peers when it is made
   hiris::all_gather_gemm<float16, hiris::matrix_layout::row_major, float> op(heap, {m, n, k_shards},
                                                                              hiris::strategy::push);
 
@@ -64,7 +65,6 @@ void run_rank(std::shared_ptr<hiris::bootstrap> boot) {
     for (std::int64_t j = 0; j < n; ++j) values.push_back(hiris::from_float<float16>(b_at(x, j)));
   b.copy_from(values);
 
-  hiris::platform::owned_stream stream;
   auto step = hiris::platform::graph::capture(
       stream, [&] { op.run(stream, a.data(), b.data(), c.data()); });
   for (int round = 0; round < 3; ++round) {

@@ -114,8 +114,8 @@ class sized_bench {
         values[static_cast<std::size_t>(i * k + x)] = value_at(i * settings_.k + k_begin + x);
     hiris::platform::copy_now(a.data(), values.data(), values.size() * sizeof(float16));
 
-    op_type op(heap, {m_, settings_.n, shards}, s);
     hiris::platform::owned_stream stream;
+    op_type op(heap, {m_, settings_.n, shards}, s);
     const auto call = [&] { op.run(stream, a.data(), b_.data(), c.data()); };
     hiris::bench::timer timer(world_, stream, std::size_t(settings_.flush_mib) << 20);
     timer.time(3, false, call);

@@ -107,8 +107,8 @@ class sized_bench {
   void measure(const hiris::world& team, const std::string& name, flash_decode_variant v,
                const expectation& expected, const hiris::flash_decode_options& options = {}) {
     hiris::symmetric_heap heap(team, flash_decode_example::heap_for(options_));
-    op_type op(heap, operands_->problem(), v, options);
     const hiris::platform::owned_stream stream;
+    op_type op(heap, operands_->problem(), v, options);
     const auto call = [&] { operands_->run(op, stream); };
     check(op, stream, name, expected, call);
     auto step = hiris::platform::graph::capture(stream, call);

@@ -65,8 +65,8 @@ TEST_F(DebugOps, StreamBarrier) {
   on_ranks(3, [](const world& w) {
     symmetric_heap heap(w, {.data_bytes = 1 << 10, .signals = 16});
     {
-      stream_barrier barrier(heap);
       const platform::owned_stream stream;
+      stream_barrier barrier(heap);
       for (int round = 0; round < 5; ++round) barrier.enqueue(stream);
       EXPECT_NO_THROW(heap.synchronize(stream));
     }

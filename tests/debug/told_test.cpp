@@ -41,10 +41,10 @@ TEST_F(Told, AMisuseIsTheCauseOnAllRanks) {
   test::on_ranks(3, [](const world& w) {
     symmetric_heap heap(w,
                         {.data_bytes = 64, .signals = 1, .wait_budget = std::chrono::seconds(120)});
+    const platform::owned_stream stream;
     load_kernels<step_kernel>(w);
     const auto data = heap.allocate<int>(1);
     const auto signal = heap.allocate_signals(1);
-    const platform::owned_stream stream;
     for (int round = 0; round < 3; ++round) {
       const auto start = std::chrono::steady_clock::now();
       platform::launch<step_kernel>(stream, 1, {heap.device_context(), data.data(), signal.data()});

@@ -38,11 +38,9 @@ TEST_F(FirstCause, OfAStreamBarrierAndOfItsReplays) {
         std::optional<stream_barrier> barrier(heap);
         const platform::owned_stream stream;
         std::optional<platform::graph> graph;
-        const auto meet = [&] {
-          if (!replayed) return barrier->enqueue(stream);
-          if (!graph) graph = platform::graph::capture(stream, [&] { barrier->enqueue(stream); });
-          graph->launch(stream);
-        };
+        if (replayed) graph = platform::graph::capture(stream, [&] { barrier->enqueue(stream); });
+        const auto meet = [&] { replayed ? graph->launch(stream) : barrier->enqueue(stream); };
+        w.barrier("all have a stream");  // see platform::prepare_stream
         meet();
         EXPECT_NO_THROW(heap.synchronize(stream));
         plan.expect_one_cause(w, [&] {
