@@ -92,6 +92,32 @@ TEST(Launcher, OfFailuresFoundAtOnceASignalComesFirst) {
   EXPECT_EQ(children.outcome().status, 128 + SIGKILL);
 }
 
+/// What is kept of a rank that ends with status 2, and another that is ended by a signal once that
+/// has been seen.
+launch_outcome outcome_of_a_signal_after_a_status(const std::string& signal_number) {
+  hiris::detail::child_processes children;
+  int ends[2];
+  EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const std::string waits = "read x <&" + std::to_string(ends[0]) + "; ";
+  children.start("/bin/sh", {"sh", "-c", "exit 2"}, {}, -1);
+  children.start("/bin/sh", {"sh", "-c", waits + "kill -" + signal_number + " $$"}, {}, ends[0]);
+  while (children.outcome().ok()) children.poll_once();
+  EXPECT_EQ(write(ends[1], "x\n", 2), 2);
+  while (children.running() > 0) children.poll_once();
+  close(ends[0]);
+  close(ends[1]);
+  return children.outcome();
+}
+
+TEST(Launcher, ASignalSoonAfterAStatusComesFirstButForAnAbort) {
+  const launch_outcome killed = outcome_of_a_signal_after_a_status("9");
+  EXPECT_EQ(killed.rank, 1) << killed.text;
+  EXPECT_EQ(killed.status, 128 + SIGKILL);
+  const launch_outcome aborted = outcome_of_a_signal_after_a_status("6");
+  EXPECT_EQ(aborted.rank, 0) << aborted.text;
+  EXPECT_EQ(aborted.status, 2);
+}
+
 TEST(Launcher, SignalIsNamed) {
   if (is_process_rank()) {
     if (my_rank() == 1) raise(SIGTERM);

@@ -247,7 +247,8 @@ TEST(Tcp, BadArguments) {
     change(o);
     expect_error(errc::invalid_argument, -1, words, [&] { connect_tcp(o); });
   };
-  expect({"size is 0", "1 or more"}, [](tcp_options& o) { o.size = 0; });
+  expect({"size is 0", "1 to 65536"}, [](tcp_options& o) { o.size = 0; });
+  expect({"size is 2147483647", "1 to 65536"}, [](tcp_options& o) { o.size = 2147483647; });
   expect({"rank is 2", "0 to 1"}, [](tcp_options& o) { o.rank = 2; });
   expect({"rank is -1", "0 to 1"}, [](tcp_options& o) { o.rank = -1; });
   expect({"port is 0", "1 to 65535"}, [](tcp_options& o) { o.port = 0; });

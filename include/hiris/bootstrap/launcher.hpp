@@ -53,8 +53,8 @@ struct launch_options {
 
 /// How a launch ended.
 struct launch_outcome {
-  /// The first that ended with a failure; -1: none. Not always the one that caused it: a rank that
-  /// hangs, or is stopped, is outlived by those that report it.
+  /// The first that ended with a failure, or by a signal soon after; -1: none. Not always the one
+  /// that caused it: a rank that hangs, or is stopped, is outlived by those that report it.
   int rank = -1;
   int status = 0;    ///< Its exit status; 128 + number of the signal that ended it.
   std::string text;  ///< A sentence about it, and who had to be ended.
@@ -133,10 +133,15 @@ class child_processes {
         std::count_if(children_.begin(), children_.end(), [](const child& c) { return !c.ended; }));
   }
 
-  /// Collects those that have ended. Keeps the first failure; of those found at once, one by a
-  /// signal: the others may be its consequences.
+  /// How long after an exit status a signal may still be what caused it.
+  static constexpr std::chrono::milliseconds settling{500};
+
+  /// Collects those that have ended. Keeps the first failure, but prefers a signal to an exit
+  /// status found at once with it, or up to `settling` before: a process that dies closes its
+  /// connections before its end can be collected, and a rank that sees that may be quicker.
+  /// SIGABRT must be found at once: a rank may end so that does not catch what it was told.
   void poll_once() {
-    bool is_first = outcome_.ok();
+    const bool none_before = outcome_.ok();
     for (std::size_t r = 0; r < children_.size(); ++r) {
       child& c = children_[r];
       if (c.ended) continue;
@@ -148,10 +153,15 @@ class child_processes {
       if (pid < 0)
         note(r, 1, who + " ended, but its status is lost: " + errno_text(errno));
       else if (WIFSIGNALED(status)) {
-        if (std::exchange(is_first, false)) outcome_ = {};
-        note(r, 128 + WTERMSIG(status),
-             who + " was ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
-                 strsignal(WTERMSIG(status)) + ")");
+        const int number = WTERMSIG(status);
+        const bool soon = std::chrono::steady_clock::now() - failed_at_ <= settling;
+        if (!by_signal_ && (none_before || (soon && number != SIGABRT && !killed_))) {
+          outcome_ = {};
+          by_signal_ = true;
+        }
+        note(r, 128 + number,
+             who + " was ended by signal " + std::to_string(number) + " (" + strsignal(number) +
+                 ")");
       } else if (WEXITSTATUS(status) == 127)
         note(r, 127, who + " could not be started (exit status 127)");
       else if (WEXITSTATUS(status) != 0)
@@ -161,6 +171,7 @@ class child_processes {
   }
 
   void kill_all() {
+    killed_ = true;
     for (const child& c : children_)
       if (!c.ended) kill(c.pid, SIGKILL);
   }
@@ -175,7 +186,9 @@ class child_processes {
   const launch_outcome& outcome() const { return outcome_; }
   void add_to_text(const std::string& more) { outcome_.text += more; }
   void note(std::size_t rank, int status, std::string text) {
-    if (outcome_.ok()) outcome_ = {static_cast<int>(rank), status, std::move(text)};
+    if (!outcome_.ok()) return;
+    outcome_ = {static_cast<int>(rank), status, std::move(text)};
+    failed_at_ = std::chrono::steady_clock::now();
   }
 
  private:
@@ -185,6 +198,9 @@ class child_processes {
   };
   std::vector<child> children_;
   launch_outcome outcome_;
+  std::chrono::steady_clock::time_point failed_at_{};
+  bool by_signal_ = false;
+  bool killed_ = false;
 };
 
 }  // namespace detail

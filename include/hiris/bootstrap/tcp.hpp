@@ -32,7 +32,7 @@ namespace hiris {
 /// What a rank must know to join.
 struct tcp_options {
   int rank = 0;
-  int size = 1;
+  int size = 1;                       ///< 1 to `max_tcp_ranks`.
   std::string address = "127.0.0.1";  ///< Where rank 0 listens: an IP address or a host name.
   std::uint16_t port = 0;             ///< 1 to 65535.
   std::string token;                  ///< Shared secret, at least 16 bytes. Never printed.
@@ -42,6 +42,9 @@ struct tcp_options {
 
 /// Fewest bytes of a token: one that can be guessed proves nothing.
 inline constexpr std::size_t min_token_bytes = 16;
+
+/// Most ranks of a channel: rank 0 has a connection to each, and lists those that do not come.
+inline constexpr int max_tcp_ranks = 1 << 16;
 
 /// Joins. Collective over the ranks; returns once all have come.
 ///
@@ -53,7 +56,8 @@ inline std::shared_ptr<bootstrap> connect_tcp(const tcp_options& options) {
   const auto require = [](bool holds, const std::string& what, const std::string& allowed) {
     if (!holds) throw error(errc::invalid_argument, -1, what + "; allowed are " + allowed);
   };
-  require(options.size >= 1, "size is " + std::to_string(options.size), "1 or more");
+  require(options.size >= 1 && options.size <= max_tcp_ranks,
+          "size is " + std::to_string(options.size), "1 to " + std::to_string(max_tcp_ranks));
   require(options.rank >= 0 && options.rank < options.size,
           "rank is " + std::to_string(options.rank), "0 to " + std::to_string(options.size - 1));
   require(options.port != 0, "port is 0", "1 to 65535");

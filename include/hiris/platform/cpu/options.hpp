@@ -44,7 +44,8 @@ inline std::uint64_t environment_number(const char* name, std::uint64_t otherwis
   if (text == nullptr || *text == '\0') return otherwise;
   char* end = nullptr;
   const std::uint64_t value = std::strtoull(text, &end, 10);
-  if (*end == '\0' && *text != '-' && value >= least && value <= most) return value;
+  const bool whole = *text >= '0' && *text <= '9' && *end == '\0';
+  if (whole && value >= least && value <= most) return value;
   std::fprintf(stderr, "hiris emulator: %s is '%s': allowed are %llu to %llu; using %llu\n", name,
                text, static_cast<unsigned long long>(least), static_cast<unsigned long long>(most),
                static_cast<unsigned long long>(otherwise));
