@@ -49,7 +49,7 @@ struct users_error : std::exception {
 inline constexpr int ranks = 3;
 inline constexpr int patient = 2;  // never the victim
 inline constexpr std::chrono::milliseconds step_limit = 1s;
-inline constexpr std::chrono::milliseconds wait_limit = 500ms;
+inline constexpr std::chrono::milliseconds wait_limit = 1s;
 /// The bounds above, a second in which the channel may still tell the reason, and a busy machine.
 inline constexpr std::chrono::milliseconds bound = 8s;
 inline constexpr std::chrono::milliseconds away = 3s;  // longer than the others wait for anything
