@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -14,6 +15,7 @@
 #include "ops/flash_decode_case.hpp"
 #include "support/covering_array.hpp"
 #include "support/device_test.hpp"
+#include "support/patience.hpp"
 
 namespace {
 
@@ -37,7 +39,8 @@ std::string describe(const decode_case& c, flash_decode_variant v) {
 heap_options heap_for(const decode_case& c) {
   const flash_decode_plan d = plan_flash_decode(c.problem, 1, 1);
   return {.data_bytes = std::int64_t{2} * c.ranks() * d.groups * d.record_floats * 4 + (1 << 16),
-          .signals = c.ranks() * (d.groups + 1) + 16};
+          .signals = c.ranks() * (d.groups + 1) + 16,
+          .wait_budget = test::patiently(std::chrono::seconds(10))};
 }
 
 /// A call for each of the references, with the data of its number, by each of the variants.
