@@ -98,7 +98,7 @@ launch_outcome outcome_of_a_signal_after_a_status(const std::string& signal_numb
   hiris::detail::child_processes children;
   int ends[2];
   EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  const std::string waits = "read x <&" + std::to_string(ends[0]) + "; ";
+  const std::string waits = "read x </proc/self/fd/" + std::to_string(ends[0]) + "; ";
   children.start("/bin/sh", {"sh", "-c", "exit 2"}, {}, -1);
   children.start("/bin/sh", {"sh", "-c", waits + "kill -" + signal_number + " $$"}, {}, ends[0]);
   while (children.outcome().ok()) children.poll_once();
