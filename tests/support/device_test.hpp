@@ -17,8 +17,10 @@
 #include <vector>
 
 #include "hiris/bootstrap/threads.hpp"
+#include "hiris/bootstrap/time_limit.hpp"
 #include "hiris/platform/runtime.hpp"
 #include "hiris/world.hpp"
+#include "support/patience.hpp"
 
 namespace hiris::test {
 
@@ -37,10 +39,13 @@ class device_test : public ::testing::Test {
 
 /// Runs `f(world)` on `n` thread ranks; an exception on any fails the caller.
 inline void on_ranks(int n, const std::function<void(const world&)>& f) {
-  run_ranks(n, [&](std::shared_ptr<bootstrap> boot) {
-    const world w(std::move(boot));
-    f(w);
-  });
+  run_ranks(
+      n,
+      [&](std::shared_ptr<bootstrap> boot) {
+        const world w(std::move(boot));
+        f(w);
+      },
+      patiently(time_limit_from_environment()));
 }
 
 /// Gathers one value a rank, on every rank. Collective.
