@@ -14,6 +14,7 @@
 
 #include "ops/all_gather_gemm_case.hpp"
 #include "support/device_test.hpp"
+#include "support/patience.hpp"
 
 namespace {
 
@@ -65,7 +66,8 @@ TEST_F(Sequence, ThousandCallsBackToBack) {
   const all_gather_gemm_problem p{3, 20, {24, 9, 40}};
   for (strategy s : test::all_strategies)
     on_ranks(3, [&](const world& w) {
-      symmetric_heap heap(w, {.data_bytes = 4 << 20, .signals = 256});
+      symmetric_heap heap(
+          w, {.data_bytes = 4 << 20, .signals = 256, .wait_budget = test::patient_budget()});
       gemm_rank<float16> mine(w, heap, p, s);
       back_to_back(mine, p, 1000, to_string(s));
     });
@@ -77,7 +79,8 @@ TEST_F(Sequence, ARankWithoutColumnsIsNotOverrun) {
   const all_gather_gemm_problem p{20, 300, {24, 0, 40}};
   for (strategy s : test::all_strategies)
     on_ranks(3, [&](const world& w) {
-      symmetric_heap heap(w, {.data_bytes = 4 << 20, .signals = 256});
+      symmetric_heap heap(
+          w, {.data_bytes = 4 << 20, .signals = 256, .wait_budget = test::patient_budget()});
       gemm_rank<float16> mine(w, heap, p, s);
       if (w.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(200));
       back_to_back(mine, p, 12, to_string(s));
@@ -88,7 +91,8 @@ TEST_F(Sequence, RanksThatCallAtVeryDifferentTimes) {
   const all_gather_gemm_problem p{20, 140, {130, 70}};
   for (strategy s : test::all_strategies)
     on_ranks(2, [&](const world& w) {
-      symmetric_heap heap(w, {.data_bytes = 4 << 20, .signals = 256});
+      symmetric_heap heap(
+          w, {.data_bytes = 4 << 20, .signals = 256, .wait_budget = test::patient_budget()});
       gemm_rank<float16> mine(w, heap, p, s);
       for (std::uint64_t call = 0; call < 12; ++call) {
         mine.fill_a(call);
@@ -107,7 +111,8 @@ TEST_F(Sequence, TheEpochWraps) {
   options.first_epoch = ~std::uint64_t{0} - 5;
   for (strategy s : test::all_strategies)
     on_ranks(2, [&](const world& w) {
-      symmetric_heap heap(w, {.data_bytes = 4 << 20, .signals = 256});
+      symmetric_heap heap(
+          w, {.data_bytes = 4 << 20, .signals = 256, .wait_budget = test::patient_budget()});
       gemm_rank<float16> mine(w, heap, p, s, options);
       back_to_back(mine, p, 20, to_string(s));
     });
@@ -117,7 +122,8 @@ TEST_F(Sequence, ACapturedGraphReplaysWithNewInput) {
   const all_gather_gemm_problem p{3, 20, {24, 9, 40}};
   for (strategy s : test::all_strategies)
     on_ranks(3, [&](const world& w) {
-      symmetric_heap heap(w, {.data_bytes = 4 << 20, .signals = 256});
+      symmetric_heap heap(
+          w, {.data_bytes = 4 << 20, .signals = 256, .wait_budget = test::patient_budget()});
       gemm_rank<float16> mine(w, heap, p, s);
       platform::graph graph = platform::graph::capture(mine.stream(), [&] { mine.run(); });
       back_to_back(mine, p, 1000, to_string(s), [&](std::size_t call) {
@@ -133,7 +139,8 @@ TEST_F(Sequence, TwoOpsOnOneHeapDoNotMeet) {
   const all_gather_gemm_problem p{3, 20, {24, 9}};
   for (strategy s : test::all_strategies)
     on_ranks(2, [&](const world& w) {
-      symmetric_heap heap(w, {.data_bytes = 4 << 20, .signals = 256});
+      symmetric_heap heap(
+          w, {.data_bytes = 4 << 20, .signals = 256, .wait_budget = test::patient_budget()});
       gemm_rank<float16> one(w, heap, p, s);
       gemm_rank<float16> two(w, heap, p, strategy::push);
       for (std::uint64_t call = 0; call < 4; ++call) {
@@ -149,7 +156,8 @@ TEST_F(Sequence, TwoOpsOnOneHeapDoNotMeet) {
 
 TEST_F(Sequence, MemoryOfADeadOpServesTheNext) {
   on_ranks(2, [&](const world& w) {
-    symmetric_heap heap(w, {.data_bytes = 1 << 18, .signals = 32});
+    symmetric_heap heap(
+        w, {.data_bytes = 1 << 18, .signals = 32, .wait_budget = test::patient_budget()});
     for (int round = 0; round < 12; ++round)
       for (strategy s : test::all_strategies) {
         gemm_rank<float16> mine(w, heap, {16, 30, {100, 40}}, s);

@@ -9,6 +9,7 @@
 
 #include "ops/all_gather_gemm_case.hpp"
 #include "support/device_test.hpp"
+#include "support/patience.hpp"
 
 namespace {
 
@@ -33,7 +34,8 @@ std::string describe(const all_gather_gemm_problem& p, strategy s) {
 template <class T, matrix_layout B, class Out = float>
 void expect_exact(const all_gather_gemm_problem& p, strategy s, std::size_t skew = 0) {
   on_ranks(static_cast<int>(p.k_shards.size()), [&](const world& w) {
-    symmetric_heap heap(w, {.data_bytes = 16 << 20, .signals = 512});
+    symmetric_heap heap(
+        w, {.data_bytes = 16 << 20, .signals = 512, .wait_budget = test::patient_budget()});
     gemm_rank<T, B, Out> mine(w, heap, p, s, {}, skew);
     for (std::uint64_t call = 0; call < 3; ++call) {
       mine.fill_a(call);
@@ -117,7 +119,8 @@ TEST_F(AllGatherGemm, OperandsThatAreNotAligned) {
 
 TEST_F(AllGatherGemm, AutomaticIsOneOfTheOthersAndExact) {
   on_ranks(3, [&](const world& w) {
-    symmetric_heap heap(w, {.data_bytes = 16 << 20, .signals = 512});
+    symmetric_heap heap(
+        w, {.data_bytes = 16 << 20, .signals = 512, .wait_budget = test::patient_budget()});
     for (const std::int64_t n : {100, 600}) {
       gemm_rank<float16> mine(w, heap, {9, n, {64, 0, 200}}, strategy::automatic);
       EXPECT_NE(mine.op().chosen(), strategy::automatic);
@@ -134,7 +137,8 @@ TEST_F(AllGatherGemm, TheShardMayLieInARegisteredRegionOrAnywhereInTheHeap) {
   const all_gather_gemm_problem p{5, 40, {24, 9, 40}};
   for (strategy s : test::all_strategies)
     on_ranks(3, [&](const world& w) {
-      symmetric_heap heap(w, {.data_bytes = 4 << 20, .signals = 128});
+      symmetric_heap heap(
+          w, {.data_bytes = 4 << 20, .signals = 128, .wait_budget = test::patient_budget()});
       gemm_rank<float16> mine(w, heap, p, s);
       auto before = heap.allocate<float16>(1000);
       platform::device_buffer<float16> memory(4096);
@@ -167,7 +171,8 @@ TEST_F(AllGatherGemm, InfinitiesOfTheNextShardStayOut) {
   const std::vector<std::int64_t> shards{40, 8};
   for (strategy s : test::all_strategies)
     on_ranks(2, [&](const world& w) {
-      symmetric_heap heap(w, {.data_bytes = 4 << 20, .signals = 64});
+      symmetric_heap heap(
+          w, {.data_bytes = 4 << 20, .signals = 64, .wait_budget = test::patient_budget()});
       all_gather_gemm<float16, row_major, float> op(heap, {m, n, shards}, s);
       const platform::owned_stream stream;
       const std::int64_t own = shards[static_cast<std::size_t>(w.rank())];

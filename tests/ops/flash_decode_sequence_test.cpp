@@ -17,6 +17,7 @@
 
 #include "ops/flash_decode_case.hpp"
 #include "support/device_test.hpp"
+#include "support/patience.hpp"
 
 namespace {
 
@@ -171,7 +172,8 @@ class stepping_rank {
 /// All steps one by one, held to fp64; then back to back, held to the bits of those.
 void back_to_back(const timeline& t, flash_decode_variant v, bool graph) {
   on_ranks(t.whole.ranks(), [&](const world& w) {
-    symmetric_heap heap(w, {.data_bytes = 4 << 20, .signals = 256});
+    symmetric_heap heap(
+        w, {.data_bytes = 4 << 20, .signals = 256, .wait_budget = test::patient_budget()});
     stepping_rank mine(w, heap, t, v);
     const std::size_t steps = t.each.size();
     for (std::size_t number = 0; number < steps; ++number) {
@@ -252,7 +254,8 @@ TEST_F(Sequence, TwoOpsOnOneHeapDoNotMeet) {
                                    test::reference_of<float16>(c, 1)};
   for (const flash_decode_variant v : test::all_variants)
     on_ranks(2, [&](const world& w) {
-      symmetric_heap heap(w, {.data_bytes = 4 << 20, .signals = 256});
+      symmetric_heap heap(
+          w, {.data_bytes = 4 << 20, .signals = 256, .wait_budget = test::patient_budget()});
       decode_rank<float16> one(w, heap, c, v), two(w, heap, c, flash_decode_variant::fused);
       one.fill(0);
       two.fill(1);

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -40,7 +39,7 @@ heap_options heap_for(const decode_case& c) {
   const flash_decode_plan d = plan_flash_decode(c.problem, 1, 1);
   return {.data_bytes = std::int64_t{2} * c.ranks() * d.groups * d.record_floats * 4 + (1 << 16),
           .signals = c.ranks() * (d.groups + 1) + 16,
-          .wait_budget = test::patiently(std::chrono::seconds(10))};
+          .wait_budget = test::patient_budget()};
 }
 
 /// A call for each of the references, with the data of its number, by each of the variants.

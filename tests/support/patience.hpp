@@ -17,4 +17,7 @@ inline std::chrono::milliseconds patiently(std::chrono::milliseconds time) {
   return time * std::max(1, text == nullptr ? 1 : std::atoi(text));
 }
 
+/// The budget that a heap gives a wait unless told otherwise.
+inline std::chrono::milliseconds patient_budget() { return patiently(std::chrono::seconds(10)); }
+
 }  // namespace hiris::test
