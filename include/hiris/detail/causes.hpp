@@ -84,9 +84,11 @@ template <class Context, class Write>
 HIRIS_DEVICE void end_waits(const Context& ctx, cause_kind kind, Write write) {
   if (ctx.fault == nullptr) return;
   fault_record* const line = control_line(ctx, ctx.rank);
+  // before the look: if a way out dropped what it had loaded, nvcc would have the kernel wait for
+  // all its loads in flight where the ways meet, whichever it took
+  if (!claim(line->ended, 0u, claimed)) return;
   const bool told = kind == cause_kind::waited && is_told(ctx);
   platform::acquire_after<scope::system>(&line->state);
-  if (!claim(line->ended, 0u, claimed)) return;
   const fault_state now = told                             ? fault_state::told
                           : look_at(ctx.fault->ended) != 0 ? fault_state::aborted
                                                            : fault_state::complete;
