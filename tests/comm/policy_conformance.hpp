@@ -49,7 +49,7 @@ struct gather_kernel {
       for (int item = platform::block_rank(); item < comm.items(); item += platform::block_count())
         if (comm.ship(item) != wait_status::ok) return;
     if (p.ship) return;
-    comm.begin();
+    if (comm.begin() != wait_status::ok) return;
     std::uint16_t* const mine = p.to + platform::block_rank() * p.m * p.k;
     for (int row = 0; row < p.m; row += step_rows) {
       const int rows = p.m - row < step_rows ? p.m - row : step_rows;

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -95,6 +96,12 @@ class gemm_rank {
   }
   /// All bytes 0xff: NaN in every format.
   void poison_c() { platform::fill(c_.data(), std::byte{0xff}, c_.size_bytes(), stream_); }
+
+  /// Whether C is as poison_c() left it. The stream is done.
+  bool is_poisoned() const {
+    const std::vector<Out> c = c_.to_host();
+    return std::all_of(c.begin(), c.end(), [](Out x) { return std::isnan(to_float(x)); });
+  }
 
   void run() { op_.run(stream_, a(), b(), c()); }
 

@@ -188,6 +188,25 @@ TEST_F(Errors, AWaitThatRunsOutOnOneRankIsTheCauseOnAll) {
       });
 }
 
+TEST_F(Errors, NothingIsComputedBehindATimeOut) {
+  for (const strategy s : test::all_strategies)
+    on_ranks(2, [&](const world& w) {
+      symmetric_heap heap(w, {.data_bytes = 1 << 20,
+                              .signals = 64,
+                              .wait_budget = test::patiently(std::chrono::milliseconds(50))});
+      gemm_rank<float16> mine(w, heap, {20, 300, {16, 24}}, s);
+      mine.fill_a(0);
+      if (w.rank() == 0) {
+        mine.poison_c();
+        mine.run();
+        expect_error(errc::timed_out, any_rank, {"peer 1"},
+                     [&] { mine.op().synchronize(mine.stream()); });
+        EXPECT_TRUE(mine.is_poisoned()) << to_string(s);
+      }
+      heap.reset_fault();
+    });
+}
+
 TEST_F(Errors, CallsBehindATimeOutTouchNothingOfThePeers) {
   using plan = test::last_one_sleeps;
   for (const strategy s : test::all_strategies)

@@ -112,6 +112,11 @@ class decode_rank {
     return out_.to_host();
   }
   std::vector<float> result_lse() { return lse_.to_host(); }
+  /// Whether run() has left the output as it filled it. The stream is done.
+  bool is_poisoned() {
+    const std::vector<T> out = out_.to_host();
+    return std::all_of(out.begin(), out.end(), [](T x) { return std::isnan(to_float(x)); });
+  }
 
   void expect(const decode_reference& ref, const std::string& what) {
     const std::vector<T> out = result();

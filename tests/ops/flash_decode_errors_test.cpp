@@ -209,7 +209,9 @@ TEST_F(Errors, APeerThatNeverCallsEndsInATimeOutAndADeadOp) {
 TEST_F(Errors, AWaitThatRunsOutOnOneRankIsTheCauseOnAll) {
   for (const flash_decode_variant v : test::all_variants)
     for (const int size : {2, 3, 8}) {
-      decode_case c = uneven({.batch = 2, .q_heads = 4, .kv_heads = 2, .head_dim = 64}, size, 40);
+      // one sequence on eight devices: the thread sanitizer has no room for all of their lanes
+      decode_case c = uneven(
+          {.batch = size == 8 ? 1 : 2, .q_heads = 4, .kv_heads = 2, .head_dim = 64}, size, 40);
       c.problem.deterministic = size != 3;  // else records are taken as they come
       const test::decode_reference ref = test::reference_of<float16>(c, 0);
       on_ranks(size, [&](const world& w) {
@@ -229,6 +231,24 @@ TEST_F(Errors, AWaitThatRunsOutOnOneRankIsTheCauseOnAll) {
         next.expect(ref, to_string(v));
       });
     }
+}
+
+TEST_F(Errors, NothingIsComputedBehindATimeOut) {
+  const decode_case c = uneven({.batch = 2, .q_heads = 4, .kv_heads = 2, .head_dim = 64}, 2, 40);
+  for (const flash_decode_variant v : test::all_variants)
+    on_ranks(2, [&](const world& w) {
+      symmetric_heap heap(w, {.data_bytes = 1 << 20,
+                              .signals = 128,
+                              .wait_budget = test::patiently(std::chrono::milliseconds(50))});
+      decode_rank<float16> mine(w, heap, c, v);
+      mine.fill(0);
+      if (w.rank() == 0) {
+        mine.run();
+        expect_error(errc::timed_out, any_rank, {"peer 1"}, [&] { mine.result(); });
+        EXPECT_TRUE(mine.is_poisoned()) << to_string(v);
+      }
+      heap.reset_fault();
+    });
 }
 
 TEST_F(Errors, CallsBehindATimeOutTouchNothingOfThePeers) {

@@ -6,8 +6,8 @@
 /// the barrier; the end of the kernel that ships waits for its stores. Reuse: an inbox has two
 /// slots. The ship kernel of call e writes slot e while a slow peer may still read slot e-1; slot e
 /// was last read in call e-2, and the barrier of call e-1, which this rank has passed, came after
-/// that on every rank. Once a wait of this rank has failed, it ships nothing, and does not come to
-/// the barrier (guarded_barrier_kernel).
+/// that on every rank. Once a wait of this rank has failed, it ships nothing, does not come to the
+/// barrier (guarded_barrier_kernel), and reads nothing.
 #pragma once
 
 #include "hiris/comm/exchange.hpp"
@@ -27,7 +27,10 @@ class bulk_synchronous {
 
   HIRIS_DEVICE explicit bulk_synchronous(const params& p) : p_(p), epoch_(next_epoch(p.words)) {}
 
-  HIRIS_DEVICE void begin() {}
+  /// What a barrier that ran out has let through may still be written.
+  HIRIS_DEVICE wait_status begin() {
+    return block_has_failed(p_.ctx) ? wait_status::timed_out : wait_status::ok;
+  }
 
   HIRIS_DEVICE int items() const { return shipments(p_); }
   HIRIS_DEVICE wait_status ship(int item) {

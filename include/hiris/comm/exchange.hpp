@@ -7,7 +7,7 @@
 ///     using element, params;
 ///     static constexpr bool ships_within;             // whether the multiply's launch ships
 ///     policy(const params&);                          // all threads of a workgroup
-///     void begin();                                   // once a workgroup, before anything else
+///     wait_status begin();                            // once a workgroup, before it consumes
 ///     int items();  wait_status ship(int item);       // producer: parts of this rank's shard
 ///     wait_status ready(const position&);             // consumer: may this step be read?
 ///     tile::strip<T> tile(const position&);           // consumer: where it lies

@@ -35,17 +35,9 @@ class pull {
 
   HIRIS_DEVICE explicit pull(const params& p) : p_(p), epoch_(next_epoch(p.x.words)) {}
 
-  HIRIS_DEVICE void begin() {
-    if (platform::block_rank() != 0) return;
-    const context& ctx = p_.x.ctx;
-    if (hiris::detail::has_failed(ctx)) return;  // what is open stays where it is
-    const std::int64_t mine = (const char*)p_.x.a - p_.a_windows[ctx.rank].data;
-    signal_counter* const opened = p_.x.arrived + p_.x.shards[ctx.rank].first_tile;
-    for (int peer = platform::thread_rank(); peer < ctx.size; peer += platform::block_threads()) {
-      if (peer == ctx.rank || p_.x.shards[ctx.rank].k_count == 0) continue;
-      store(ctx, p_.offsets + ctx.rank, mine, peer);
-      notify(ctx, opened, peer);
-    }
+  HIRIS_DEVICE wait_status begin() {
+    if (platform::block_rank() == 0) open();
+    return wait_status::ok;
   }
 
   HIRIS_DEVICE int items() const { return 0; }
@@ -88,6 +80,19 @@ class pull {
   }
 
  private:
+  /// Says to every peer where this rank's shard lies, and that it may be read.
+  HIRIS_DEVICE void open() {
+    const context& ctx = p_.x.ctx;
+    if (hiris::detail::has_failed(ctx)) return;  // what is open stays where it is
+    const std::int64_t mine = (const char*)p_.x.a - p_.a_windows[ctx.rank].data;
+    signal_counter* const opened = p_.x.arrived + p_.x.shards[ctx.rank].first_tile;
+    for (int peer = platform::thread_rank(); peer < ctx.size; peer += platform::block_threads()) {
+      if (peer == ctx.rank || p_.x.shards[ctx.rank].k_count == 0) continue;
+      store(ctx, p_.offsets + ctx.rank, mine, peer);
+      notify(ctx, opened, peer);
+    }
+  }
+
   const params& p_;
   std::uint64_t epoch_;
   arrivals seen_;

@@ -30,7 +30,7 @@ class push {
 
   HIRIS_DEVICE explicit push(const params& p) : p_(p), epoch_(next_epoch(p.words)), free_(-1) {}
 
-  HIRIS_DEVICE void begin() {}
+  HIRIS_DEVICE wait_status begin() { return wait_status::ok; }
 
   HIRIS_DEVICE int items() const { return shipments(p_); }
   HIRIS_DEVICE wait_status ship(int item) {

@@ -78,8 +78,8 @@ struct all_gather_gemm_kernel {
 
   static HIRIS_DEVICE void run(const params& p, shared& s) {
     Comm comm(p.comm);
-    comm.begin();
-    const wait_status status = work(p, s, comm);
+    wait_status status = comm.begin();
+    if (status == wait_status::ok) status = work(p, s, comm);
     if (status != wait_status::ok) return;  // recorded; the host throws it
     const wait_status end = comm.finish(platform::block_count());
     static_cast<void>(end);
