@@ -94,7 +94,7 @@ void expect_policy_gathers(strategy s, const std::vector<std::int64_t>& k_shards
         for (std::int64_t k = 0; k < state.own_k(); ++k)
           shard.push_back({value(call, row, first_k + k)});
       platform::copy(a.data(), shard.data(), shard.size() * sizeof(float16), stream);
-      to.fill_with(std::byte{0xff});
+      platform::fill(to.data(), std::byte{0xff}, to.size_bytes(), stream);
       typename gather_kernel<Comm>::params params{};
       params.comm = state.template comm_params<Comm>(a.data(), heap.device_context().windows);
       params.shards = state.shards();
