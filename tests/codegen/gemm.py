@@ -72,6 +72,16 @@ class Target(primitives.Target):
         wanted = LOADS.get(k.name.rsplit("_", 1)[-1], 4)
         return None if len(wide) >= wanted else f"{len(wide)} 16-byte loads a round, not {wanted}"
 
+    def loads_in_flight(self, k):
+        """There is a way on which none of a round's loads is waited for before the multiply."""
+        def waits(x):
+            return x.name == "s_waitcnt" and "vmcnt" in x.operands
+
+        ahead = [i for i in k.find(is_wide_load)
+                 if any(is_mfma(k.code[j]) for j in k.after([i], unless=waits))]
+        wanted = LOADS.get(k.name.rsplit("_", 1)[-1], 4)
+        return None if len(ahead) >= wanted else f"{len(ahead)} loads in flight, not {wanted}"
+
     def wide_commits(self, k):
         """Tiles go to workgroup memory 16 bytes at a time."""
         if not k.find(lambda x: x.name == "ds_write_b128"):
@@ -92,8 +102,8 @@ class Target(primitives.Target):
         return f"{k.code[bad[0]]} and {k.code[bad[1]]} in one spin" if bad else None
 
 
-MAIN_LOOP = ["multiplies_in_loop", "wide_fragments", "wide_loads", "wide_commits",
-             "no_acquire_in_spin", "no_scalar_load_after_acquire"]
+MAIN_LOOP = ["multiplies_in_loop", "wide_fragments", "wide_loads", "loads_in_flight",
+             "wide_commits", "no_acquire_in_spin", "no_scalar_load_after_acquire"]
 RULES = {name: MAIN_LOOP for name in (
     "gemm_pull_square", "gemm_push_square", "gemm_push_fused_square", "gemm_bulk_large",
     "gemm_push_row_major_square", "gemm_push_row_major_skinny")}

@@ -64,6 +64,17 @@ KERNEL breaks_wide_loads(const std::uint16_t* a, float* out, int n) {
     });
   put(c, out);
 }
+KERNEL breaks_loads_in_flight(const pf::vec16* a, float* out, int n) {
+  auto& s = pf::gpu::block_shared<stage>();
+  auto c = atom::zero();
+  for (int k = 0; k < n; ++k) {  // loaded when it is needed
+    s.a[pf::lane_rank() / 4][pf::lane_rank() % 4] = pf::load_global(a + k * 64 + pf::lane_rank());
+    pf::block_sync();
+    multiply(c, [&](int i) { return s.a[i / 4][i % 4]; });
+    pf::block_sync();
+  }
+  put(c, out);
+}
 KERNEL breaks_wide_commits(const std::uint16_t* a, std::uint16_t* out) {
   auto& s = pf::gpu::block_shared<stage>();
   auto* const elements = reinterpret_cast<std::uint16_t*>(&s);

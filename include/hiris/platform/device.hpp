@@ -23,7 +23,8 @@
 ///             publish_add<scope>(p, n): the signal that follows drain_stores() and block_sync();
 ///             complete_stores(): this wave's stores are complete at system scope.
 /// Peer data   peer_load peer_store: 1, 2, 4, 8, 16 bytes, system scope, past the caches;
-///             load_global: a plain load of the same sizes that may hit caches.
+///             load_global: a plain load of the same sizes that may hit caches. held16 hold(v)
+///             let_go(h): what was loaded ahead, 16 bytes, from the load to its use.
 /// Waiting     pause() in every spin; clock_ns() is monotonic wall time.
 /// Counting    count(counter, n): the emulator's statistics, nothing elsewhere.
 /// Checking    require(holds, text): the emulator ends the kernel with the text; nothing elsewhere.

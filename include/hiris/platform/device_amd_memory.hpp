@@ -144,6 +144,12 @@ HIRIS_DEVICE T load_global(const T* p) {
     return amd::same_bits<T>(*(const amd::global_word_of<T>*)p);
 }
 
+/// Sixteen loaded bytes until they are used. As the words of a struct each would get a register
+/// where ways to load them meet, and the loads would be waited for at once, to move them there.
+using held16 = amd::words4;
+HIRIS_DEVICE held16 hold(const vec16& loaded) { return amd::same_bits<held16>(loaded); }
+HIRIS_DEVICE vec16 let_go(held16 held) { return amd::same_bits<vec16>(held); }
+
 /// Plain store of 1, 2, 4, 8 or 16 bytes to own memory. May alias any type.
 template <class T>
 HIRIS_DEVICE void store_global(T* p, T value) {

@@ -76,6 +76,10 @@ T wave_uniform(T v) {
 
 inline int recomputed(int v) { return v; }
 
+using held16 = vec16;
+inline held16 hold(const vec16& loaded) { return loaded; }
+inline vec16 let_go(const held16& held) { return held; }
+
 inline std::uint64_t wave_ballot(bool vote) { return cpu::meet_and_vote(vote); }
 
 // ---- waiting -----------------------------------------------------------------------------------

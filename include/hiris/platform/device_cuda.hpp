@@ -85,6 +85,11 @@ HIRIS_DEVICE int recomputed(int value) {
   return value;
 }
 
+/// Sixteen loaded bytes until they are used. A type that matters on amd only.
+using held16 = vec16;
+HIRIS_DEVICE held16 hold(const vec16& loaded) { return loaded; }
+HIRIS_DEVICE vec16 let_go(const held16& held) { return held; }
+
 /// Gives way for a moment; belongs in every loop that waits.
 HIRIS_DEVICE void pause() { __nanosleep(20); }
 

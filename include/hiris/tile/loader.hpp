@@ -128,13 +128,14 @@ class transposing_loader {
         const int at = line < from.lines ? line : from.lines - chunk_elems;
         const T* const first = from.data + k * from.stride + at;
         HIRIS_UNROLL
-        for (int r = 0; r < chunk_elems; ++r) held_[i][r] = load_chunk(first + r * from.stride);
+        for (int r = 0; r < chunk_elems; ++r)
+          held_[i][r] = platform::hold(load_chunk(first + r * from.stride));
       } else {
         const T* const first = from.data + k * from.stride + line;
         HIRIS_UNROLL
         for (int r = 0; r < chunk_elems; ++r)
-          held_[i][r] = gather_chunk(first + r * from.stride, 1,
-                                     k + r < from.k_count ? from.lines - line : 0);
+          held_[i][r] = platform::hold(gather_chunk(first + r * from.stride, 1,
+                                                    k + r < from.k_count ? from.lines - line : 0));
       }
     }
   }
@@ -158,14 +159,17 @@ class transposing_loader {
 
   template <class Layout>
   HIRIS_DEVICE static void store_transposed(platform::vec16* stage, int square,
-                                            const platform::vec16 (&row)[chunk_elems]) {
+                                            const platform::held16 (&held)[chunk_elems]) {
     const int line = square % squares_n * chunk_elems;
+    platform::vec16 row[chunk_elems];
+    HIRIS_UNROLL
+    for (int r = 0; r < chunk_elems; ++r) row[r] = platform::let_go(held[r]);
     transpose<chunk_elems>(row, [&](int j, const platform::vec16& column) {
       stage[Layout::slot(line + j, square / squares_n)] = column;
     });
   }
 
-  platform::vec16 held_[std::size_t{each}][chunk_elems];
+  platform::held16 held_[std::size_t{each}][chunk_elems];
 };
 
 }  // namespace hiris::tile
