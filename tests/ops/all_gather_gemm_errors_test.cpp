@@ -147,7 +147,7 @@ TEST_F(Errors, APeerThatNeverCallsEndsInATimeOutAndADeadOp) {
     on_ranks(3, [&](const world& w) {
       symmetric_heap heap(w, {.data_bytes = 1 << 20,
                               .signals = 64,
-                              .wait_budget = test::patiently(std::chrono::milliseconds(50))});
+                              .wait_budget = test::patiently(std::chrono::milliseconds(200))});
       gemm_rank<float16> mine(w, heap, {20, 300, {16, 8, 24}}, s);
       mine.fill_a(0);
       if (w.rank() != 1) {

@@ -188,7 +188,7 @@ TEST_F(Errors, APeerThatNeverCallsEndsInATimeOutAndADeadOp) {
       on_ranks(3, [&](const world& w) {
         symmetric_heap heap(w, {.data_bytes = 1 << 20,
                                 .signals = 128,
-                                .wait_budget = test::patiently(std::chrono::milliseconds(50))});
+                                .wait_budget = test::patiently(std::chrono::milliseconds(200))});
         decode_case mine_is = c;
         mine_is.problem.deterministic = deterministic;
         decode_rank<float16> mine(w, heap, mine_is, v);
