@@ -69,7 +69,7 @@ TEST_F(Sequence, ThousandCallsBackToBack) {
       symmetric_heap heap(
           w, {.data_bytes = 4 << 20, .signals = 256, .wait_budget = test::patient_budget()});
       gemm_rank<float16> mine(w, heap, p, s);
-      back_to_back(mine, p, 1000, to_string(s));
+      back_to_back(mine, p, test::calls_at_most(1000), to_string(s));
     });
 }
 
@@ -126,7 +126,7 @@ TEST_F(Sequence, ACapturedGraphReplaysWithNewInput) {
           w, {.data_bytes = 4 << 20, .signals = 256, .wait_budget = test::patient_budget()});
       gemm_rank<float16> mine(w, heap, p, s);
       platform::graph graph = platform::graph::capture(mine.stream(), [&] { mine.run(); });
-      back_to_back(mine, p, 1000, to_string(s), [&](std::size_t call) {
+      back_to_back(mine, p, test::calls_at_most(1000), to_string(s), [&](std::size_t call) {
         if (call % 10 == 9)
           mine.run();  // a call between replays counts like one
         else

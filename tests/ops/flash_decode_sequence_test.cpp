@@ -228,14 +228,14 @@ decode_case small(int ranks, int page_size) {
 }
 
 TEST_F(Sequence, AThousandStepsBackToBack) {
-  const timeline t(small(3, 0), 1000);
+  const timeline t(small(3, 0), test::calls_at_most(1000));
   for (const flash_decode_variant v : test::all_variants) back_to_back(t, v, false);
 }
 
 TEST_F(Sequence, ACapturedGraphReplaysWithOtherLengthsAndPages) {
   decode_case c = small(2, 16);
   c.options.splits = 2;
-  const timeline t(c, 200);
+  const timeline t(c, test::calls_at_most(200));
   for (const flash_decode_variant v : test::all_variants) back_to_back(t, v, true);
 }
 
