@@ -25,7 +25,8 @@ inline std::chrono::milliseconds patient_budget() { return patiently(std::chrono
 /// sanitizer looks for, order, is there or not in the first few.
 inline std::size_t calls_at_most(std::size_t calls) {
   const char* const text = std::getenv("HIRIS_TEST_CALLS");
-  return text == nullptr ? calls : std::min(calls, static_cast<std::size_t>(std::atoi(text)));
+  return text == nullptr ? calls
+                         : std::min(calls, static_cast<std::size_t>(std::max(1, std::atoi(text))));
 }
 
 }  // namespace hiris::test
