@@ -66,8 +66,13 @@ class Target:
                    for y in users)
 
     def is_claim(self, x):
-        """What a wait that fails begins with."""
+        """What a wait that fails begins with: what lies behind one is its own."""
         return x.name in ("global_atomic_cmpswap", "flat_atomic_cmpswap")
+
+    def unless_failed(self, k, wanted):
+        """Where such instructions are that no failed wait comes before."""
+        return [i for i in k.find(wanted)
+                if k.reaches(None, lambda x: x is k.code[i], unless=self.is_claim)]
 
     def is_acquire(self, x):
         """One invalidate at system scope."""
@@ -171,9 +176,7 @@ class Target:
 
     def acquires_once(self, k):
         """There is one acquire, and none after it, apart from those of a wait that fails."""
-        found = k.find(self.is_acquire)
-        fails = {i for i in found if k.reaches(lambda x: x is k.code[i], self.is_claim)}
-        found = [i for i in found if i not in fails]
+        found = self.unless_failed(k, self.is_acquire)
         if len(found) != 1:
             return f"{len(found)} acquires, not 1"
         bad = k.reaches(lambda x: x is k.code[found[0]], self.is_acquire)
@@ -181,10 +184,8 @@ class Target:
 
     def writes_back_and_acquires_once(self, k):
         """There is one write-back and one acquire, apart from those of a wait that fails."""
-        backs = [i for i in k.find(self.is_write_back)
-                 if k.reaches(None, lambda x: x is k.code[i], unless=self.is_claim)]
-        acquires = [i for i in k.find(self.is_acquire)
-                    if k.reaches(lambda x: x is k.code[i], "exit", unless=self.is_claim)]
+        backs = self.unless_failed(k, self.is_write_back)
+        acquires = self.unless_failed(k, self.is_acquire)
         if len(backs) == len(acquires) == 1:
             return None
         return f"{len(backs)} write-backs and {len(acquires)} acquires"
